@@ -1,0 +1,94 @@
+"""The fixtures of all tests: a server, a fresh database of a step, and the tool run for real."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import servers
+from cluster import Cluster, ServerRefusedError
+from tool import Invite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from databases import Database
+
+CHOICE: Final = pytest.StashKey[servers.Choice]()
+USED: Final = pytest.StashKey[str]()
+LAST_STEP: Final = 3
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the server before anything is printed."""
+    config.stash[CHOICE] = servers.choose()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Name the server chosen, loudly where it is not testcontainers."""
+    return config.stash[CHOICE].headline
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name the server that was really used, also in a quiet run."""
+    if used := config.stash.get(USED, ""):
+        terminalreporter.write_line(used)
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The server of this run with the roles of the application and of the tests on it.
+
+    The run ends here, with one sentence, where no server can be had or it must not be touched.
+    """
+    stash = request.config.stash
+    with ExitStack() as stack:
+        try:
+            url, choice = _start(stack, stash[CHOICE])
+            durable = choice.kind is servers.Kind.GIVEN
+            made = stack.enter_context(Cluster(url, durable=durable))
+        except (servers.NoServerError, ServerRefusedError) as error:
+            pytest.exit(
+                f"no database for the tests: {error}", returncode=pytest.ExitCode.USAGE_ERROR
+            )
+        stash[USED] = f"{choice.headline}, PostgreSQL {made.version}"
+        yield made
+
+
+def _start(stack: ExitStack, choice: servers.Choice) -> tuple[str, servers.Choice]:
+    try:
+        return stack.enter_context(servers.running(choice)), choice
+    except servers.NoServerError as error:
+        if choice.kind is not servers.Kind.CONTAINER:
+            raise
+        instead = servers.Choice(servers.Kind.EMBEDDED, str(error))
+        return stack.enter_context(servers.running(instead)), instead
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Database]:
+    """A fresh database with the people of `databases`, dropped after the test.
+
+    It is at step 3; `@steps(1, 2)` (from `databases`) runs the test once on each step named.
+    """
+    made = cluster.create(getattr(request, "param", LAST_STEP))
+    try:
+        yield made
+    finally:
+        cluster.drop(made)
+
+
+@pytest.fixture
+def invite(database: Database, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Invite:
+    """The tool on `database`, as a process of its own with its HOME and working directory."""
+    return Invite(database, tmp_path, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def invite_alone(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Invite:
+    """The tool with no database configured, and no server started for it."""
+    return Invite(None, tmp_path, tmp_path_factory.mktemp("home"))
