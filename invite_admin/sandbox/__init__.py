@@ -1,0 +1,1 @@
+"""An embedded PostgreSQL to try every command on, with the structure and test users inside."""
