@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import pytest
 import servers
+from admin import Admin
 from cluster import Cluster, ServerRefusedError
 from tool import Invite
 
@@ -22,7 +24,8 @@ LAST_STEP: Final = 3
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the server before anything is printed."""
+    """Choose the server, and let SIGTERM end a run as Ctrl-C does: with all dropped."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.stash[CHOICE] = servers.choose()
 
 
@@ -92,3 +95,9 @@ def invite(database: Database, tmp_path: Path, tmp_path_factory: pytest.TempPath
 def invite_alone(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Invite:
     """The tool with no database configured, and no server started for it."""
     return Invite(None, tmp_path, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def admin(database: Database) -> Admin:
+    """The admin functions, called as the actor on `database`, which must be at step 3."""
+    return Admin(database)

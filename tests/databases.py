@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
@@ -12,7 +13,7 @@ import pytest
 from psycopg.sql import SQL, Identifier, Placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from uuid import UUID
 
     from psycopg.rows import TupleRow
@@ -74,7 +75,7 @@ class Database:
 
     Args:
         parameters: libpq's parameters of the superuser's connection to it.
-        step: Which of the three states of contract it is in: 1, 2 or 3.
+        step: Which of the three states of the structure it is in: 1, 2 or 3.
     """
 
     def __init__(self, parameters: Mapping[str, str], step: int) -> None:
@@ -93,6 +94,29 @@ class Database:
     def connect(self, login: str = "superuser") -> Connection:
         """Open a connection of its own, in autocommit mode; close it, or use `with`."""
         return psycopg.connect(self.url(login), autocommit=True, connect_timeout=10)
+
+    @contextmanager
+    def acting(self, login: str, role: str | None = None) -> Iterator[Connection]:
+        """Open a transaction as this login, after SET LOCAL ROLE where a role is given.
+
+        It is committed at the end, and rolled back when an error leaves it.
+        """
+        with self.connect(login) as connection, connection.transaction():
+            if role:
+                connection.execute(SQL("set local role {}").format(Identifier(role)))
+            yield connection
+
+    def refusal(
+        self, login: str, sql: str, params: Params = None, *, role: str | None = None
+    ) -> tuple[str, str] | None:
+        """Try one statement and undo it; return SQLSTATE and message, None where it works."""
+        try:
+            with self.acting(login, role) as connection:
+                connection.execute(sql.encode(), params)
+                raise psycopg.Rollback
+        except psycopg.Error as error:
+            return error.sqlstate or "", error.diag.message_primary or ""
+        return None
 
     def close(self) -> None:
         """Close the superuser's connection, if one is open."""
@@ -148,8 +172,7 @@ class Database:
             email: One of the people every template knows; None for nobody logged in.
         """
         code_hash = code if len(code) == hashlib.sha256().digest_size * 2 else hash_of(code)
-        with self.connect("app_runtime") as connection, connection.transaction():
-            connection.execute("set local role authenticated")
+        with self.acting("app_runtime", "authenticated") as connection:
             claim(connection, email and str(self.person(email)), email)
             query = "select error_code from public.redeem_code(%s)"
             row = connection.execute(query, [code_hash]).fetchone()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import psycopg
@@ -15,11 +18,15 @@ from testcontainers.community.postgres import PostgresContainer
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.docker_client import DockerClient
 
+from invite_admin.errors import InviteError
+from invite_admin.sandbox.server import Server
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 URL_VARIABLE: Final = "INVITE_TEST_DATABASE_URL"
 IMAGE_VARIABLE: Final = "INVITE_TEST_IMAGE"
+EMBEDDED_PREFIX: Final = "invite-test-"
 IMAGE: Final = os.environ.get(IMAGE_VARIABLE, "postgres:15")
 
 
@@ -99,7 +106,7 @@ def _has_image(docker: DockerClient, image: str) -> bool:
     except DockerException:
         try:
             docker.client.images.pull(image)
-        except DockerException:
+        except (DockerException, OSError):
             return False
     return True
 
@@ -141,5 +148,40 @@ def _answers(url: str) -> bool:
 
 @contextmanager
 def _embedded() -> Iterator[str]:
-    raise NoServerError("the sandbox's server is not there yet")
-    yield ""
+    _remove_abandoned()
+    folder = Path(tempfile.mkdtemp(prefix=f"{EMBEDDED_PREFIX}{os.getpid()}-"))
+    server = Server(folder)
+    try:
+        try:
+            server.start()
+        except InviteError as error:
+            raise NoServerError(
+                f"{error.message}; or start Docker, or set {URL_VARIABLE}"
+            ) from error
+        yield server.superuser_url()
+    finally:
+        _remove(server, folder)
+
+
+def _remove(server: Server, folder: Path) -> None:
+    server.remove()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned() -> None:
+    """Remove the servers of runs that were killed: their folder names a process that is gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{EMBEDDED_PREFIX}*-*"):
+        pid = folder.name.removeprefix(EMBEDDED_PREFIX).partition("-")[0]
+        ours = folder.lstat().st_uid == os.getuid() and folder.is_dir()
+        if ours and pid.isdecimal() and not _alive(int(pid)):
+            _remove(Server(folder), folder)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
