@@ -72,8 +72,8 @@ def reset(step: int, say: Callable[[str], None]) -> Access:
     """
     if step not in range(1, world.LAST_STEP + 1):
         raise BadInput(f"the sandbox has the steps 1 to {world.LAST_STEP}")
-    binaries.installed()
     server = Server(_folder())
+    binaries.installed()
     with server.lock(say):
         found = world.recall(server)
         if found is not None:

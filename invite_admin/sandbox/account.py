@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pwd
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from invite_admin.errors import Failed
+from invite_admin.errors import Failed, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +40,13 @@ class Account:
         """Return the caller's own account, or `nobody`'s where the caller is root.
 
         Raises:
+            Unsupported: The system is neither Linux nor macOS.
             Failed: The caller is root and the system has no user `nobody`.
         """
+        if sys.platform not in {"linux", "darwin"}:
+            raise Unsupported("the sandbox runs on Linux and macOS only")
+        import pwd  # noqa: PLC0415 - not on Windows
+
         if os.geteuid() != 0:
             return cls()
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from importlib import metadata
@@ -55,10 +54,8 @@ def installed() -> Binaries:
     """Return the package's programs, found without importing the package.
 
     Raises:
-        Unsupported: The system is neither Linux nor macOS, or the package is not installed.
+        Unsupported: The package is not installed.
     """
-    if sys.platform not in {"linux", "darwin"}:
-        raise Unsupported("the sandbox runs on Linux and macOS only; use a database of your own")
     spec = find_spec(PACKAGE)
     for place in (spec and spec.submodule_search_locations) or ():
         folder = Path(place).parent / _PROGRAMS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from typing import TYPE_CHECKING
@@ -72,12 +71,15 @@ def open_private(path: Path, flags: int = 0) -> int:
     return descriptor
 
 
-def take(descriptor: int, operation: int, seconds: float) -> bool:
+def take(descriptor: int, seconds: float, *, shared: bool = False) -> bool:
     """Take a lock within this many seconds (0: try once); False when somebody keeps it.
 
     The lock belongs to the open file: it ends when the last process holding the descriptor does,
     however that ends.
     """
+    import fcntl  # noqa: PLC0415 - not on Windows, where the sandbox can only say that it is none
+
+    operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     end = time.monotonic() + seconds
     while True:
         try:
@@ -101,10 +103,10 @@ def wait_for(descriptor: int, seconds: float, say: Callable[[str], None]) -> Non
     Raises:
         Busy: Another command kept the lock for all this time.
     """
-    if take(descriptor, fcntl.LOCK_EX, 0):
+    if take(descriptor, 0):
         return
     say(f"waiting for another command that prepares the sandbox, at most {seconds:.0f} s")
-    if not take(descriptor, fcntl.LOCK_EX, seconds):
+    if not take(descriptor, seconds):
         raise Busy(
             "another command has been preparing the sandbox for too long",
             hint="end that command, then repeat this one",

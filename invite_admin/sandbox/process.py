@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import socket
@@ -56,7 +55,7 @@ class Process:
         except FileNotFoundError:
             return False
         try:
-            return not files.take(descriptor, fcntl.LOCK_SH, 0)
+            return not files.take(descriptor, 0, shared=True)
         finally:
             os.close(descriptor)
 
@@ -87,7 +86,7 @@ class Process:
         alive = files.open_private(self._alive)
         try:
             # A look of another process at `running` takes the lock for a moment.
-            if not files.take(alive, fcntl.LOCK_EX, 5):
+            if not files.take(alive, 5):
                 raise Failed("the sandbox's server runs already")
             # The lock proves that no server lives: a pid file is stale, whoever has its pid now.
             (self._data / "postmaster.pid").unlink(missing_ok=True)

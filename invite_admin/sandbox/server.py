@@ -44,6 +44,7 @@ class Server:
             a folder below /var/lib/invite-sandbox instead, one for each folder asked for.
 
     Raises:
+        Unsupported: The system is neither Linux nor macOS.
         Failed: The caller is root and the system has no user `nobody` to run the server.
     """
 
