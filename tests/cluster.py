@@ -64,22 +64,24 @@ class Cluster:
         durable: False where the server is the tests' own, and may lose its data in a crash.
 
     Raises:
-        ServerRefusedError: On entering, where the login is no superuser, another run is at work,
-            or the server holds a table or a role of the application that the tests did not make.
+        ServerRefusedError: On entering, where the server cannot be reached, the login is no
+            superuser, another run is at work, or the server holds a table or a role of the
+            application that the tests did not make.
     """
 
     def __init__(self, url: str, *, durable: bool = True) -> None:
-        self._parameters = {
-            key: str(value) for key, value in conninfo_to_dict(url).items() if value is not None
-        }
+        self._url = url
         self._durable = durable
         self._templates: dict[int, str] = {}
+        self._parameters: dict[str, str]
         self._admin: Connection
 
     def __enter__(self) -> Self:
-        self._admin = psycopg.connect(
-            make_url(self._parameters), autocommit=True, connect_timeout=10
-        )
+        try:
+            self._admin = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        except psycopg.Error as error:
+            raise ServerRefusedError("it cannot be reached, or refuses the login") from error
+        self._parameters = parameters_of(self._url, self._admin)
         try:
             self._refuse()
             self._drop_all()
@@ -194,6 +196,14 @@ class Cluster:
         with self._admin.transaction():
             for role in reversed(ALL_ROLES):
                 self._admin.execute(SQL("drop role if exists {}").format(Identifier(role)))
+
+
+def parameters_of(url: str, connection: Connection) -> dict[str, str]:
+    """Return libpq's parameters of the URL, with what it left to libpq's own choice."""
+    info = connection.info
+    chosen = {"user": info.user, "dbname": info.dbname, "host": info.host, "port": str(info.port)}
+    given = conninfo_to_dict(url).items()
+    return chosen | {key: str(value) for key, value in given if value is not None}
 
 
 def add_people(connection: Connection, step: int) -> None:

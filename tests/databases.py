@@ -56,7 +56,9 @@ def make_url(parameters: Mapping[str, str]) -> str:
     host = "" if "/" in rest.get("host", "/") else rest.pop("host")
     port = f":{rest.pop('port')}" if host and "port" in rest else ""
     name = quote(rest.pop("dbname"), safe="")
-    return f"postgresql://{login}@{host}{port}/{name}" + (f"?{urlencode(rest)}" if rest else "")
+    return f"postgresql://{login}@{host}{port}/{name}" + (
+        f"?{urlencode(rest, quote_via=quote)}" if rest else ""
+    )
 
 
 def make_code() -> str:

@@ -109,7 +109,7 @@ INSERT: Final = (
     " target_type, target_id, before_value, after_value, request_id) values (gen_random_uuid(),"
     " %(email)s, 'admin', %(action)s, 'redemption_code', 't', %(before)s, %(after)s, %(request)s)"
 )
-GOOD: Final = {
+GOOD: Final[dict[str, str | None]] = {
     "email": ACTOR,
     "action": "redemption_code.create",
     "before": None,
@@ -133,7 +133,7 @@ def test_what_the_log_refuses(admin: Admin) -> None:
     """Its owner may add a row, but not one with a secret's key, a foreign action or a bad id."""
     owner = admin.database
     taken = [
-        bad for bad in BAD if (owner.refusal("owner", INSERT, GOOD | bad) or "?")[0] != "23514"
+        bad for bad in BAD if (owner.refusal("owner", INSERT, {**GOOD, **bad}) or "?")[0] != "23514"
     ]
     assert owner.refusal("owner", INSERT, GOOD) is None
     assert taken == []
