@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from invite_admin.errors import Busy
+from invite_admin.errors import Busy, Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 POLL = 0.05  # seconds between two looks while waiting
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Turn what the system refuses into one line.
+
+    Raises:
+        Failed: The system refused something, or a program did not end in time.
+    """
+    try:
+        yield
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"{what}: no end after {error.timeout:.0f} s") from None
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        raise Failed(f"{what}: {error.strerror or type(error).__name__}{place}") from None
 
 
 def make_folder(path: Path, mode: int = PRIVATE_FOLDER) -> None:
@@ -41,23 +59,29 @@ def write_file(path: Path, text: str, mode: int = PRIVATE_FILE) -> None:
     """Put a file in place whole: a reader sees the old text or the new, and never another mode.
 
     Raises:
-        OSError: The file cannot be written.
+        Failed: The file cannot be written.
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        os.fchmod(file.fileno(), mode)
-    beside.replace(path)
+    with told(f"{path.name} cannot be written"):
+        beside.unlink(missing_ok=True)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), mode)
+        beside.replace(path)
 
 
 def read_file(path: Path) -> str | None:
-    """Return the file's text, or None where there is none."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
+    """Return the file's text, or None where there is none.
+
+    Raises:
+        Failed: The file cannot be read.
+    """
+    with told(f"{path.name} cannot be read"):
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
 
 def open_private(path: Path, flags: int = 0) -> int:
@@ -76,6 +100,9 @@ def take(descriptor: int, seconds: float, *, shared: bool = False) -> bool:
 
     The lock belongs to the open file: it ends when the last process holding the descriptor does,
     however that ends.
+
+    Raises:
+        OSError: The file system has no locks.
     """
     import fcntl  # noqa: PLC0415 - not on Windows, where the sandbox can only say that it is none
 
@@ -102,6 +129,7 @@ def wait_for(descriptor: int, seconds: float, say: Callable[[str], None]) -> Non
 
     Raises:
         Busy: Another command kept the lock for all this time.
+        OSError: The file system has no locks.
     """
     if take(descriptor, 0):
         return

@@ -49,15 +49,20 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether any process of this server lives."""
-        try:
-            descriptor = os.open(self._alive, os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        try:
-            return not files.take(descriptor, 0, shared=True)
-        finally:
-            os.close(descriptor)
+        """Whether any process of this server lives.
+
+        Raises:
+            Failed: The lock file cannot be read.
+        """
+        with files.told("the sandbox's folder cannot be used"):
+            try:
+                descriptor = os.open(self._alive, os.O_RDWR)
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            try:
+                return not files.take(descriptor, 0, shared=True)
+            finally:
+                os.close(descriptor)
 
     @property
     def ready(self) -> bool:
@@ -154,10 +159,7 @@ class Process:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _status(self) -> list[str]:
-        try:
-            text = files.read_file(self._data / "postmaster.pid")
-        except OSError:
-            return []
+        text = files.read_file(self._data / "postmaster.pid")
         return [line.strip() for line in (text or "").splitlines()]
 
     def _answers(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,11 +63,12 @@ class Server:
             Busy: Another process held it for two minutes.
             Failed: The folder cannot be made.
         """
-        with _told("the sandbox's folder cannot be used"):
+        with files.told("the sandbox's folder cannot be used"):
             self._make_folder()
             descriptor = files.open_private(self.folder / "lock")
         try:
-            files.wait_for(descriptor, LOCK_SECONDS, say)
+            with files.told("the sandbox's folder cannot be locked"):
+                files.wait_for(descriptor, LOCK_SECONDS, say)
             yield
         finally:
             os.close(descriptor)
@@ -107,7 +107,7 @@ class Server:
         """
         if self.ready:
             return
-        with _told("the sandbox's server cannot be started"):
+        with files.told("the sandbox's server cannot be started"):
             self._make_folder()
             programs = binaries.usable(self._account, self.folder)
             self.stop()
@@ -121,7 +121,7 @@ class Server:
         Raises:
             Failed: The server is still there after all this time.
         """
-        with _told("the sandbox's server cannot be stopped"):
+        with files.told("the sandbox's server cannot be stopped"):
             return self._process.end()
 
     def wipe(self) -> None:
@@ -130,7 +130,7 @@ class Server:
         Raises:
             Failed: The server does not end, or the data cannot be deleted.
         """
-        with _told("the sandbox's data cannot be deleted"):
+        with files.told("the sandbox's data cannot be deleted"):
             self._process.end()
             self._make_folder()
             # Files first: a deletion that is interrupted leaves nothing that looks whole.
@@ -212,15 +212,3 @@ class Server:
         finally:
             os.close(log)
         return done.returncode == 0
-
-
-@contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Turn what the system refuses into one line that names the reason and the path."""
-    try:
-        yield
-    except subprocess.TimeoutExpired as error:
-        raise Failed(f"{what}: no end after {error.timeout:.0f} s") from None
-    except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        raise Failed(f"{what}: {error.strerror or type(error).__name__}{place}") from None

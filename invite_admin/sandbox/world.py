@@ -65,8 +65,7 @@ def structure_digest() -> str:
     Raises:
         Failed: The files are missing.
     """
-    folder = structure_folder()
-    texts = [(folder / name).read_bytes() for name in (ROLES_FILE, *STEP_FILES)]
+    texts = [_structure(name) for name in (ROLES_FILE, *STEP_FILES)]
     return sha256(b"".join(texts)).hexdigest()
 
 
@@ -79,7 +78,8 @@ def recall(server: Server) -> World | None:
     """Return what was loaded, or None where loading never came to its end."""
     text = files.read_file(server.folder / _MARKER)
     try:
-        return World(**json.loads(text)) if text else None
+        found = World(**json.loads(text)) if text else None
+        return found if found and {OPERATOR, APPLICATION} <= set(found.passwords) else None
     except (ValueError, TypeError):
         return None
 
@@ -104,16 +104,22 @@ def rebuild(server: Server, step: int, passwords: dict[str, str]) -> World:
     Raises:
         Unsupported, Failed, Unavailable, Busy: As in `build`; what was loaded before is gone.
     """
-    (server.folder / _MARKER).unlink(missing_ok=True)
+    with files.told("the sandbox cannot be changed"):
+        (server.folder / _MARKER).unlink(missing_ok=True)
     server.start()
     return _load(server, step, passwords)
+
+
+def _structure(name: str) -> bytes:
+    with files.told("the structure's SQL cannot be read"):
+        return (structure_folder() / name).read_bytes()
 
 
 def _create_roles(server: Server, passwords: dict[str, str]) -> None:
     from psycopg import sql  # noqa: PLC0415 - heavy; only a command that runs needs it
 
     with connected(server.superuser_url()) as connection:
-        connection.execute((structure_folder() / ROLES_FILE).read_bytes())
+        connection.execute(_structure(ROLES_FILE))
         for login, password in passwords.items():
             command = sql.SQL("alter role {} password {}")
             connection.execute(command.format(sql.Identifier(login), sql.Literal(password)))
@@ -128,7 +134,7 @@ def _load(server: Server, step: int, passwords: dict[str, str]) -> World:
     with connected(server.superuser_url(DATABASE)) as connection:
         for name in STEP_FILES[:step]:
             with connection.transaction():
-                connection.execute((structure_folder() / name).read_bytes())
+                connection.execute(_structure(name))
         people = [(user_id(email), email, "user") for email in TESTERS]
         people.append((user_id(ACTOR), ACTOR, "user,admin"))
         # At step 3 triggers copy people into auth.users; before, nobody is marked as an admin.

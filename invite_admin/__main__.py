@@ -1,0 +1,5 @@
+"""``python -m invite_admin`` is the same as ``invite``."""
+
+from invite_admin.cli import main
+
+main()

@@ -1,0 +1,186 @@
+"""Asks the catalogue once what there is and who may use it; facts only, nothing concluded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from invite_admin.database import Session
+    from invite_admin.settings import Settings
+
+CODES, AUDIT, IDENTITY, AUTH = "codes", "audit", "identity", "auth"
+
+# Argument types as pg_proc has them; the contract of the application's admin functions.
+_ACTOR = "uuid, text, text, text"
+CREATE, UPDATE, REVOKE = (
+    "admin_create_redemption_codes",
+    "admin_update_redemption_code",
+    "admin_revoke_redemption_code",
+)
+FUNCTIONS = {
+    CREATE: f"{_ACTOR}, jsonb",
+    UPDATE: f"{_ACTOR}, uuid, boolean, text, boolean, timestamp with time zone",
+    REVOKE: f"{_ACTOR}, uuid",
+}
+
+# A viewer is a role whose eyes are asked for: the login, the write role, and where none is set
+# every role the login could take. Rows may be hidden where row security is active for the viewer
+# unless a permissive policy for SELECT applies to it whose qualification is plainly `true`, and
+# no restrictive one applies as well.
+_QUERY = sa.text(r"""
+with viewer as (
+    select r.oid, r.rolname::text as name, r.rolname = current_user as login,
+           r.rolsuper or r.rolbypassrls as bypasses,
+           pg_has_role(current_user, r.oid, :membership) as reachable
+    from pg_catalog.pg_roles r
+    where r.rolname = current_user
+       or r.rolname = cast(:write_role as text)
+       or (cast(:write_role as text) is null and r.rolname !~ '^pg_'
+           and not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+           and pg_has_role(current_user, r.oid, :membership))
+), relation as (
+    select k.kind, c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity,
+           n.oid as schema
+    from (values ('codes', cast(:schema as text), cast(:table as text)),
+                 ('audit', 'audit', 'admin_audit_logs'),
+                 ('identity', 'identity', 'users'), ('auth', 'auth', 'users'))
+         k (kind, schema_name, table_name)
+    join pg_catalog.pg_namespace n on n.nspname = k.schema_name
+    join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = k.table_name
+), policy as (
+    select p.polrelid, v.oid as viewer,
+           bool_or(p.polpermissive and pg_get_expr(p.polqual, p.polrelid) = 'true') as opens,
+           bool_or(not p.polpermissive) as restricts
+    from pg_catalog.pg_policy p cross join viewer v
+    where p.polcmd in ('r', '*')
+      and exists (select from unnest(p.polroles) as granted (role)
+                  where case when granted.role = 0 then true
+                             else pg_has_role(v.oid, granted.role, 'usage') end)
+    group by p.polrelid, v.oid
+), sight as (
+    select r.kind, v.name,
+           rls.active, rls.active and (not coalesce(p.opens, false) or coalesce(p.restricts, false))
+               as hidden,
+           has_schema_privilege(v.oid, r.schema, 'usage') as usage,
+           (select jsonb_object_agg(attname, concat(
+                       case when has_column_privilege(v.oid, r.oid, attnum, 'select')
+                            then 's' end,
+                       case when has_column_privilege(v.oid, r.oid, attnum, 'insert')
+                            then 'i' end,
+                       case when has_column_privilege(v.oid, r.oid, attnum, 'update')
+                            then 'u' end))
+            from pg_catalog.pg_attribute
+            where attrelid = r.oid and attnum > 0 and not attisdropped) as columns
+    from relation r cross join viewer v
+    cross join lateral (
+        select r.relrowsecurity and not v.bypasses
+               and (r.relforcerowsecurity or not pg_has_role(v.oid, r.relowner, 'usage')) as active
+    ) rls
+    left join policy p on p.polrelid = r.oid and p.viewer = v.oid
+), admin as (
+    select f.proname::text as name, oidvectortypes(f.proargtypes) as arguments,
+           (select coalesce(jsonb_agg(v.name), '[]') from viewer v
+            where has_function_privilege(v.oid, f.oid, 'execute')
+              and has_schema_privilege(v.oid, f.pronamespace, 'usage')) as callers
+    from pg_catalog.pg_proc f join pg_catalog.pg_namespace n on n.oid = f.pronamespace
+    where n.nspname = 'public' and f.proname = any(:functions)
+)
+select (select jsonb_agg(to_jsonb(v) - 'oid' order by v.login desc, v.name)
+        from viewer v) as viewers,
+       (select coalesce(jsonb_object_agg(r.kind, r.relkind), '{}') from relation r) as relations,
+       (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from sight s) as sights,
+       (select coalesce(jsonb_agg(to_jsonb(a)), '[]') from admin a) as functions
+""")
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one role may do with one relation.
+
+    Attributes:
+        active: Whether row-level security is active for it.
+        hidden: Whether row-level security may hide rows from it.
+        usage: Whether it may use the schema.
+        columns: Column name to the letters s (select), i (insert), u (update) it has there.
+    """
+
+    active: bool
+    hidden: bool
+    usage: bool
+    columns: Mapping[str, str]
+
+    def lacks(self, letter: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of ``columns`` on which it does not have the privilege."""
+        if not self.usage:
+            return columns
+        return tuple(name for name in columns if letter not in self.columns.get(name, ""))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the catalogue says.
+
+    Attributes:
+        login: The role that is asked for first.
+        reachable: Roles the login may take, itself included.
+        roles: Every role asked for that exists, the login first.
+        relations: Kind of relation (``CODES`` …) to its relkind; absent where there is none.
+        sights: By kind and role.
+        functions: Admin function to the roles that may call it; absent where there is none.
+        misfits: Admin functions that take other arguments than this tool knows.
+    """
+
+    login: str
+    reachable: frozenset[str]
+    roles: tuple[str, ...]
+    relations: Mapping[str, str]
+    sights: Mapping[tuple[str, str], Sight]
+    functions: Mapping[str, frozenset[str]]
+    misfits: frozenset[str]
+
+    def columns(self, kind: str) -> frozenset[str]:
+        """Return the columns a relation has; none where it does not exist."""
+        sight = self.sights.get((kind, self.login))
+        return frozenset(sight.columns) if sight else frozenset()
+
+
+def ask(session: Session, settings: Settings) -> Facts:
+    """Ask the catalogue, as the login, in one statement."""
+    row = session.execute(
+        _QUERY,
+        {
+            "membership": "SET" if session.server.number >= 160000 else "MEMBER",  # noqa: PLR2004
+            "write_role": settings.write_role,
+            "schema": settings.schema,
+            "table": settings.table,
+            "functions": list(FUNCTIONS),
+        },
+    ).one()
+    fitting = {
+        f["name"]: frozenset(f["callers"])
+        for f in row.functions
+        if f["arguments"] == FUNCTIONS[f["name"]]
+    }
+    return Facts(
+        login=next(v["name"] for v in row.viewers if v["login"]),
+        reachable=frozenset(v["name"] for v in row.viewers if v["reachable"]),
+        roles=tuple(v["name"] for v in row.viewers),
+        relations=row.relations,
+        sights={(s["kind"], s["name"]): _sight(s) for s in row.sights},
+        functions=fitting,
+        misfits=frozenset(f["name"] for f in row.functions) - frozenset(fitting),
+    )
+
+
+def _sight(found: dict[str, Any]) -> Sight:
+    return Sight(
+        active=found["active"],
+        hidden=found["hidden"],
+        usage=found["usage"],
+        columns=found["columns"] or {},
+    )

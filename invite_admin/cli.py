@@ -1,0 +1,154 @@
+"""Finds the commands; turns every failure into one line on standard error and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from invite_admin import __version__, commands, errors
+from invite_admin.params import Refusal
+from invite_admin.run import NOTHING_CHANGED, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+
+class Commands(click.Group):
+    """The commands, one a module of ``invite_admin.commands``, loaded when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        """Return the names of the commands."""
+        return sorted(m.name.rstrip("_") for m in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command; None where there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        found = importlib.import_module(f"{commands.__name__}.{_module(cmd_name)}")
+        command: click.Command = found.command
+        return command
+
+
+def _module(name: str) -> str:
+    known = {m.name for m in pkgutil.iter_modules(commands.__path__)}
+    return name if name in known else f"{name}_"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The settings file; that one alone counts.",
+)
+@click.option("--sandbox", is_flag=True, help="Act on an embedded server, to try things on.")
+@click.version_option(__version__, prog_name="invite", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, config: Path | None, sandbox: bool) -> None:  # noqa: FBT001 - Click's
+    """Administer the invite codes of an existing PostgreSQL table.
+
+    The database comes from INVITE_DATABASE_URL, or from libpq's own variables. Codes are shown
+    once, by `generate`; every other command shows masks.
+    """
+    ctx.obj = Run(config, sandbox, Path(click.get_app_dir("invite")), closed=_closed["stdout"])
+
+
+_closed = {"stdout": False}
+
+
+def main() -> NoReturn:
+    """Run the tool as a process."""
+    _closed["stdout"] = _open_standard_streams()
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; failures are told on standard error."""
+    try:
+        result = cli.main(list(arguments), prog_name="invite", standalone_mode=False)
+    except errors.InviteError as error:
+        return _tell(error)
+    except click.UsageError as error:
+        return _tell(reworded(error))
+    except (click.Abort, KeyboardInterrupt):
+        return _tell(errors.Stopped(f"stopped by Ctrl-C; {NOTHING_CHANGED}"))
+    except errors.TerminationSignal:
+        return _tell(errors.Terminated(f"stopped by SIGTERM; {NOTHING_CHANGED}"))
+    return result if isinstance(result, int) else 0
+
+
+def reworded(error: click.UsageError) -> errors.BadInput:
+    """Say Click's refusal in one line that never repeats what was typed: it may be a code."""
+    path = error.ctx.command_path if error.ctx else "invite"
+    hint = f"run `{path} --help`"
+    if isinstance(error, click.NoSuchOption):
+        near = ", ".join(error.possibilities or ())
+        return errors.BadInput(
+            f"`{path}` has no such option", hint=(near and f"is it {near}?") or hint
+        )
+    if isinstance(error, click.exceptions.NoSuchCommand):
+        near = ", ".join(error.possibilities or ())
+        return errors.BadInput("there is no such command", hint=(near and f"is it {near}?") or hint)
+    if isinstance(error, click.BadOptionUsage):
+        need = "takes no value" if "not take" in error.message else "needs a value"
+        return errors.BadInput(f"{error.option_name} {need}", hint=hint)
+    if isinstance(error, click.BadParameter):
+        return errors.BadInput(_of_parameter(error), hint=hint)
+    if (
+        error.ctx
+        and isinstance(error.ctx.command, click.Group)
+        and not error.ctx.invoked_subcommand
+    ):
+        return errors.BadInput(f"`{path}` needs a command", hint=hint)
+    return errors.BadInput(f"`{path}` does not take these arguments", hint=hint)
+
+
+def _of_parameter(error: click.BadParameter) -> str:
+    name = error.param.opts[-1] if error.param and error.param.opts else "an argument"
+    if isinstance(error, click.MissingParameter):
+        return f"{name} is missing"
+    if isinstance(error, Refusal):
+        return f"{name} {error.message}"
+    if error.param and isinstance(error.param.type, click.Choice):
+        return f"{name} must be one of {', '.join(map(str, error.param.type.choices))}"
+    return f"{name} has a value that cannot be used"
+
+
+def _tell(error: errors.InviteError) -> int:
+    speaker = Run(None, sandbox=False, user_folder=Path())
+    speaker.say(f"invite: {error.word}: {error.message}")
+    if error.hint:
+        speaker.say(f"hint: {error.hint.removeprefix('hint: ')}")
+    return error.exit_code
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
+    raise errors.TerminationSignal
+
+
+def _open_standard_streams() -> bool:
+    """Open descriptors 0 to 2 on nothing where they are closed; tell whether output was.
+
+    Otherwise the next file or socket would take such a number, and be written to as if it were
+    standard output.
+    """
+    closed = sys.stdout is None
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    names: tuple[tuple[str, Any], ...] = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+    for number, (name, mode) in enumerate(names):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    return closed

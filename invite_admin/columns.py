@@ -1,0 +1,79 @@
+"""The columns of the reports: their keys are a promise to scripts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from invite_admin.model import Cell, Column
+
+_NUMBER, _MASK, _TIME, _PROSE = Cell.NUMBER, Cell.MASK, Cell.TIME, Cell.PROSE
+
+GENERATED = (
+    Column("id", brief=False),
+    Column("code", _MASK),
+    Column("mask", _MASK, brief=False),
+    Column("points", _NUMBER),
+    Column("expires_at", _TIME, blank="never"),
+    Column("note", _PROSE),
+)
+
+CODE = (
+    Column("id", brief=False),
+    Column("mask", _MASK),
+    Column("status"),
+    Column("points", _NUMBER),
+    Column("expires_at", _TIME, blank="never"),
+    Column("note", _PROSE),
+    Column("created_at", _TIME, brief=False),
+    Column("created_by", brief=False),
+    Column("redeemed_by", brief=False),
+    Column("redeemed_email", brief=False),
+    Column("redeemed_at", _TIME, brief=False),
+    Column("revoked_at", _TIME, brief=False),
+    Column("revoked_by", brief=False),
+)
+
+SHOWN = (
+    *(replace(column, blank="") for column in CODE),
+    Column("position", _NUMBER),
+    Column("reason", _PROSE),
+)
+
+REDEEMED = (
+    Column("id", brief=False),
+    Column("mask", _MASK),
+    Column("points", _NUMBER),
+    Column("redeemed_by", brief=False),
+    Column("redeemed_email"),
+    Column("redeemed_at", _TIME),
+    Column("note", _PROSE),
+)
+
+CHANGED = (
+    Column("position", _NUMBER),
+    Column("id", brief=False),
+    Column("mask", _MASK),
+    Column("outcome"),
+    Column("detail", _PROSE),
+)
+
+UPDATED = (*CHANGED, Column("expires_at", _TIME), Column("note", _PROSE))
+
+STATS = (
+    Column("group", blank="(no note)"),
+    *(Column(key, _NUMBER) for key in ("issued", "available", "redeemed", "revoked", "expired")),
+    *(Column(key, _NUMBER) for key in ("points_issued", "points_redeemed", "points_open")),
+    Column("redeemed_share", _NUMBER),
+)
+
+SANDBOX = (
+    Column("folder"),
+    Column("running"),
+    Column("pid", _NUMBER),
+    Column("step", _NUMBER),
+    Column("server_version"),
+    Column("codes", _NUMBER),
+    Column("psql"),
+)
+
+SANDBOX_REDEEMED = (Column("mask", _MASK), Column("email"), Column("balance", _NUMBER))

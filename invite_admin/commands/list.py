@@ -1,0 +1,47 @@
+"""``invite list``: codes and what they are now, never a code's text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from invite_admin import columns, params
+from invite_admin.model import Capability, Report, Sort
+from invite_admin.options import database_command, filter_options
+
+if TYPE_CHECKING:
+    from invite_admin.options import Chosen
+    from invite_admin.run import Run
+    from invite_admin.store import Store
+
+
+@database_command(Capability.READ)
+@filter_options
+@click.option("--limit", type=params.NUMBER, help="At most this many rows.  [default: all]")
+@click.option(
+    "--sort",
+    type=click.Choice([str(s) for s in Sort]),
+    default=str(Sort.CREATED),
+    show_default=True,
+    help="Newest, soonest to expire or most points first; codes that never expire come last.",
+)
+@click.option("--reverse", is_flag=True, help="The other way round; never-expiring stays last.")
+def command(  # noqa: PLR0913 - one argument an option
+    store: Store,
+    *,
+    run: Run,
+    chosen: Chosen,
+    limit: int | None,
+    sort: str,
+    reverse: bool,
+    **_: object,
+) -> Report:
+    """List codes and their status; masks only, never a code's text.
+
+    \b
+    Example: invite list --status available --note "friday testers"
+    """
+    filters = chosen.at(store.session.server.now, run)
+    rows = store.reads.rows(filters, sort=Sort(sort), reverse=reverse, limit=limit)
+    return Report(columns.CODE, rows)

@@ -1,0 +1,23 @@
+"""``invite revoke``: voids unused codes."""
+
+from __future__ import annotations
+
+from invite_admin import columns
+from invite_admin.changes import Verb
+from invite_admin.changing import Act, change_command
+from invite_admin.model import Capability, Outcome
+
+_VERB = Verb(Capability.REVOKE, "Revoke", "revoked", Outcome.WOULD_REVOKE, columns.CHANGED)
+
+
+@change_command(Act(_VERB, apply=lambda store, rows, _extras: store.revoke(rows)))
+def command() -> None:
+    """Void unused codes, for good; expired ones too.
+
+    Redeemed codes are never touched. Each code's outcome is its own: what can be voided is
+    voided. Codes given as arguments stay in the shell's history; `-` reads standard input.
+
+    \b
+    Example: invite revoke - --yes < leaked.txt
+             invite revoke --note "friday testers" --dry-run
+    """

@@ -1,0 +1,64 @@
+"""``invite update``: extends or annotates codes neither redeemed nor revoked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from invite_admin import columns, params
+from invite_admin.changes import Verb
+from invite_admin.changing import Act, change_command
+from invite_admin.errors import BadInput
+from invite_admin.model import Capability, Change, Outcome
+from invite_admin.options import expiry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from invite_admin.model import Row
+    from invite_admin.run import Run
+    from invite_admin.store import Result, Store
+    from invite_admin.whens import When
+
+_VERB = Verb(Capability.UPDATE, "Update", "updated", Outcome.WOULD_UPDATE, columns.UPDATED)
+
+
+def _prepare(run: Run, store: Store, own: dict[str, Any]) -> dict[str, Any]:
+    expires: When | None = own["set_expires"]
+    note: str | None = own["set_note"]
+    change = Change(set_note=note is not None, note=note or None)
+    if expires is not None:
+        now = store.session.server.now
+        change = replace(change, set_expires=True, expires_at=expiry(run, now, expires))
+    return {"change": change}
+
+
+def _apply(store: Store, rows: Sequence[Row], extras: dict[str, Any]) -> dict[str, Result]:
+    return store.update(rows, extras["change"])
+
+
+def _same(row: Row, extras: dict[str, Any]) -> bool:
+    change: Change = extras["change"]
+    return change.leaves(row)
+
+
+@change_command(Act(_VERB, apply=_apply, prepare=_prepare, same=_same))
+@click.option(
+    "--set-expires",
+    type=params.Expiry(),
+    metavar="WHEN|never",
+    help=f"The new expiry: {params.WHEN_FORMS}; or never.",
+)
+@click.option("--set-note", type=params.Note(), help="The new note; an empty one removes it.")
+def command(*, set_expires: When | None, set_note: str | None) -> None:
+    """Give codes neither redeemed nor revoked another expiry or note.
+
+    An expired code that gets a later expiry can be redeemed again.
+
+    \b
+    Example: invite update --note "friday testers" --set-expires 14d
+    """
+    if set_expires is None and set_note is None:
+        raise BadInput("nothing to change: give --set-expires or --set-note")

@@ -1,0 +1,150 @@
+"""Where to connect: libpq's parameters out of the URL or libpq's own variables.
+
+Nothing of the URL ever stands in a message: a password with odd characters may end up in any part.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from invite_admin.errors import BadInput
+from invite_admin.settings import LIBPQ_VARIABLES, URL_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, MutableMapping
+
+    from invite_admin.settings import Settings
+
+# What Prisma, JDBC, Rails, asyncpg and hosted dashboards leave in a URL; libpq refuses them.
+FOREIGN = frozenset(
+    [
+        "pgbouncer",
+        "schema",
+        "currentschema",
+        "connection_limit",
+        "pool_timeout",
+        "pool",
+        "pool_size",
+        "pool_mode",
+        "max_overflow",
+        "socket_timeout",
+        "statement_cache_size",
+        "prepared_statement_cache_size",
+        "prepared_statements",
+        "preparethreshold",
+        "sslaccept",
+        "sslidentity",
+        "single_use_connections",
+        "reconnect",
+        "timeout",
+        "uselibpqcompat",
+        "workaround",
+    ]
+)
+# libpq sends these as start-up parameters, which poolers refuse; the tool sets its own.
+STARTUP_VARIABLES = ("PGOPTIONS", "PGTZ", "PGDATESTYLE", "PGGEQO", "PGCLIENTENCODING")
+_PLACEHOLDER = re.compile(
+    r"[\[<{(]+[^\]>})@/]*pass(word|wd)?[^\]>})@/]*[\]>})]+|your[-_ ]?(db[-_ ]?)?pass(word)?|\*{3,}",
+    re.IGNORECASE,
+)
+
+
+def parameters(settings: Settings, say: Callable[[str], None]) -> dict[str, str]:
+    """Return libpq's connection parameters for these settings.
+
+    Args:
+        settings: Where the URL and the connect timeout come from.
+        say: Told, as hints, what was left out.
+
+    Raises:
+        BadInput: No database is configured, or the text cannot be read as one.
+    """
+    _drop_startup_variables(os.environ, say)
+    if settings.database is not None:
+        found = _parse(settings.database.strip(), say)
+    elif any(os.environ.get(name) for name in LIBPQ_VARIABLES):
+        found = {}
+    else:
+        raise BadInput(
+            f"no database is configured; set {URL_VARIABLE}",
+            hint="or PGHOST, PGSERVICE or PGDATABASE, or try `invite --sandbox`",
+        )
+    named = {**found, **{k: os.environ.get(f"PG{k.upper()}", "") for k in ("host", "service")}}
+    if settings.database is not None and not any(
+        found.get(key) or named.get(key) for key in ("host", "hostaddr", "service")
+    ):
+        raise BadInput(f"{URL_VARIABLE} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
+    return {**found, **_ours(found, settings.timeouts.connect)}
+
+
+def _ours(found: dict[str, str], connect: int) -> dict[str, str]:
+    """Add the bounds of every wait on the network, and what the tool's own reading needs."""
+    given = found.get("connect_timeout", "")
+    return {
+        "connect_timeout": given if given.isdecimal() and int(given) > 0 else str(connect),
+        "client_encoding": "utf8",
+        "application_name": found.get("application_name", "invite"),
+        "keepalives": "1",
+        "keepalives_idle": found.get("keepalives_idle", "30"),
+        "keepalives_interval": found.get("keepalives_interval", "10"),
+        "keepalives_count": found.get("keepalives_count", "3"),
+        "tcp_user_timeout": found.get("tcp_user_timeout", "60000"),
+    }
+
+
+def _parse(text: str, say: Callable[[str], None]) -> dict[str, str]:
+    from psycopg import Error  # noqa: PLC0415 - heavy; only a command that runs needs it
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - likewise
+
+    text = re.sub(r"^postgres(?:ql)?(?:\+[a-z0-9_]+)?://", "postgresql://", text)
+    if text.startswith("postgresql://"):
+        if _PLACEHOLDER.search(unquote(text.rpartition("@")[0])):
+            raise _placeholder()
+        text = _without_foreign(text, say)
+    try:
+        found = {k: str(v) for k, v in conninfo_to_dict(text).items() if v is not None}
+    except Error:
+        raise BadInput(
+            f"{URL_VARIABLE} cannot be read as a PostgreSQL connection string",
+            hint="postgresql://LOGIN:PASSWORD@HOST:PORT/DATABASE; in LOGIN and PASSWORD write "
+            "@ : / ? # % and blanks as %40 %3A %2F %3F %23 %25 %20",
+        ) from None
+    if _PLACEHOLDER.fullmatch(found.get("password", "")):
+        raise _placeholder()
+    if found.pop("options", None):
+        say(_left_out(f"`options` in {URL_VARIABLE}"))
+    return found
+
+
+def _placeholder() -> BadInput:
+    return BadInput(
+        f"{URL_VARIABLE} still holds a placeholder where the password belongs",
+        hint="put the login's password there, or leave it out and use a password file (~/.pgpass)",
+    )
+
+
+def _without_foreign(url: str, say: Callable[[str], None]) -> str:
+    address, mark, query = url.partition("?")
+    kept: list[str] = []
+    dropped: list[str] = []
+    for pair in filter(None, query.split("&")):
+        key = unquote(pair.partition("=")[0]).lower()
+        (dropped if key in FOREIGN else kept).append(pair if key not in FOREIGN else key)
+    for key in dropped:
+        say(_left_out(f"`{key}` in {URL_VARIABLE}"))
+    return address + (mark + "&".join(kept) if kept else "")
+
+
+def _drop_startup_variables(
+    environment: MutableMapping[str, str], say: Callable[[str], None]
+) -> None:
+    for name in STARTUP_VARIABLES:
+        if environment.pop(name, "") and name == "PGOPTIONS":
+            say(_left_out("PGOPTIONS"))
+
+
+def _left_out(what: str) -> str:
+    return f"hint: {what} is not used; the tool sets what it needs itself"

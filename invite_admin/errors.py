@@ -1,0 +1,104 @@
+"""Every failure a user can meet: class, exit code and the word that opens its line."""
+
+from __future__ import annotations
+
+
+class InviteError(Exception):
+    """Base of all failures that are told to a person; never raised itself.
+
+    Args:
+        message: What is true now, what happened to the codes. One line, no secret in it.
+        hint: What to do next, or None where the message says it all.
+    """
+
+    exit_code = 1
+    word = "failed"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Failed(InviteError):
+    """What has no rule of its own, or a result that could not be written."""
+
+
+class BadInput(InviteError):
+    """The command line, a setting or a file cannot be understood; nothing was sent."""
+
+    exit_code = 2
+    word = "bad input"
+
+
+class NotFound(InviteError):
+    """Nothing that was asked for exists."""
+
+    exit_code = 3
+    word = "not found"
+
+
+class Conflict(InviteError):
+    """A code, or a request id, is not in the state that the command needs."""
+
+    exit_code = 4
+    word = "conflict"
+
+
+class Unsupported(InviteError):
+    """This table or this login lacks what the command needs; found before anything was sent."""
+
+    exit_code = 5
+    word = "unsupported"
+
+
+class Denied(InviteError):
+    """The server or the actor rule refused."""
+
+    exit_code = 6
+    word = "denied"
+
+
+class Unavailable(InviteError):
+    """The database cannot be reached, or ended the connection."""
+
+    exit_code = 7
+    word = "unavailable"
+
+
+class Busy(InviteError):
+    """Somebody else holds what the command needs, longer than the lock timeout."""
+
+    exit_code = 8
+    word = "busy"
+
+
+class OverLimit(InviteError):
+    """One of the tool's own limits would be exceeded; nothing was sent."""
+
+    exit_code = 9
+    word = "over a limit"
+
+
+class OutcomeUnknown(InviteError):
+    """COMMIT was sent and its answer is not known; the command must not be repeated."""
+
+    exit_code = 10
+    word = "unknown"
+
+
+class Stopped(InviteError):
+    """Ctrl-C."""
+
+    exit_code = 130
+    word = "stopped"
+
+
+class Terminated(Stopped):
+    """SIGTERM."""
+
+    exit_code = 143
+
+
+class TerminationSignal(BaseException):
+    """Raised where SIGTERM arrives, as KeyboardInterrupt is for Ctrl-C; told as ``Terminated``."""

@@ -1,0 +1,172 @@
+"""What ``check`` finds: each finding has a level, a code for scripts, a message and a hint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from invite_admin import codes
+from invite_admin.catalogue import AUDIT, AUTH, CODES
+from invite_admin.errors import Denied, InviteError
+from invite_admin.model import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from invite_admin.settings import Settings
+    from invite_admin.store import Store
+
+FAR = timedelta(seconds=30)  # between two clocks
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that an operator should know.
+
+    Attributes:
+        level: ``refused`` (exit 6), ``blocked`` (exit 5), ``warning`` or ``note`` (exit 0).
+        code: Its name, stable for scripts.
+        message: What is true.
+        hint: What to do or to ask for; None where there is nothing to do.
+    """
+
+    level: str
+    code: str
+    message: str
+    hint: str | None = None
+
+
+def find(store: Store, settings: Settings) -> list[Finding]:
+    """Return the findings, the worst first."""
+    found = [
+        *_blocks(store),
+        *_audit(store),
+        *_actor(store, settings),
+        *_role(store, settings),
+        *_reading(store, settings),
+        *_hash(store),
+        *_server(store, settings),
+    ]
+    order = ("refused", "blocked", "warning", "note")
+    return sorted(found, key=lambda finding: order.index(finding.level))
+
+
+def _blocks(store: Store) -> Iterator[Finding]:
+    told = set()
+    for need, way in store.shape.ways.items():
+        if way.reason is None or way.reason in told:
+            continue
+        told.add(way.reason)
+        level = "refused" if way.refused else "blocked"
+        code = "rows_hidden" if way.refused and "row-level" in way.reason else f"{need}_blocked"
+        yield Finding(level, code, f"{need} is BLOCKED: {way.reason}", way.ask)
+
+
+def _audit(store: Store) -> Iterator[Finding]:
+    sight = store.shape.facts.sights.get((AUDIT, store.shape.facts.login))
+    if sight and sight.hidden and not sight.lacks("s", ("request_id",)):
+        yield Finding(
+            "warning",
+            "audit_hidden",
+            "row-level security may hide rows of the audit log from this login",
+            "do not take its silence for proof that nothing happened",
+        )
+
+
+def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
+    if settings.actor is None:
+        yield Finding(
+            "blocked",
+            "no_actor",
+            "no actor is configured, and every write needs one",
+            'add actor = "you@example.com" to the settings, or set INVITE_ACTOR',
+        )
+        return
+    try:
+        _ = store.actor
+    except InviteError as error:
+        level = "refused" if isinstance(error, Denied) else "blocked"
+        yield Finding(level, "actor_refused", _reason(error), error.hint)
+    if store.shape.users == AUTH:
+        yield Finding(
+            "note",
+            "no_admin_flag",
+            "auth.users has no admin flag, so any account passes for an actor here",
+        )
+    yield Finding(
+        "note", "actor_is_a_claim", "whoever holds this login can name any administrator as actor"
+    )
+
+
+def _role(store: Store, settings: Settings) -> Iterator[Finding]:
+    role, facts = settings.write_role, store.shape.facts
+    if role and role not in facts.roles:
+        yield Finding(
+            "refused",
+            "unknown_write_role",
+            f"write_role {role} does not exist here",
+            "correct write_role in the settings, or INVITE_WRITE_ROLE",
+        )
+    elif role and role not in facts.reachable:
+        yield Finding(
+            "refused",
+            "write_role_denied",
+            f"this login may not take the role {role}",
+            f"ask for: GRANT {role} TO YOUR_LOGIN",
+        )
+
+
+def _reading(store: Store, settings: Settings) -> Iterator[Finding]:
+    way = store.shape.ways[Capability.READ]
+    if way.available and way.role:
+        yield Finding(
+            "note",
+            "reads_by_write_role",
+            f"this login cannot see every row of the table itself; reads use {settings.write_role}",
+        )
+
+
+def _hash(store: Store) -> Iterator[Finding]:
+    facts = store.shape.facts
+    sight = facts.sights.get((CODES, facts.login))
+    if sight and not sight.lacks("s", ("code_hash", "code_mask")):
+        yield Finding(
+            "note",
+            "hash_readable",
+            "this login reads hash and mask side by side, and both together are the code",
+            "prefer a login that reads every column but code_hash",
+        )
+    yield Finding(
+        "note",
+        "short_codes",
+        f"a code has {codes.BITS} random bits; that they cannot be guessed rests on a limit on "
+        "redeem attempts in the application",
+    )
+
+
+def _server(store: Store, settings: Settings) -> Iterator[Finding]:
+    server = store.session.server
+    apart = abs(datetime.now(UTC) - server.clock)
+    if apart > FAR:
+        yield Finding(
+            "warning",
+            "clock",
+            f"the server's clock is {int(apart.total_seconds())} s away from this machine's",
+            "expiries follow the server's clock; set both by NTP",
+        )
+    if server.pooled:
+        yield Finding("note", "pooler", "a pooler stands between; every command works through it")
+    if server.standby:
+        yield Finding(
+            "blocked",
+            "standby",
+            "this server is a standby, which allows reading only",
+            "connect to the primary (target_session_attrs=read-write)",
+        )
+    if settings.path is None and not settings.sandbox:
+        yield Finding("note", "no_settings", "no settings file was found; the defaults count")
+
+
+def _reason(error: InviteError) -> str:
+    return error.message.removesuffix("; nothing was changed")

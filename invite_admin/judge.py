@@ -1,0 +1,227 @@
+"""Concludes from the catalogue's facts what can be done, and how.
+
+The rules are those of the existing structure's three steps: writes go through the admin functions
+as soon as the database has any trace of the audited step, and never fall back to direct ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from invite_admin import catalogue
+from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts, Sight
+from invite_admin.model import Capability
+from invite_admin.shape import USERS_TABLE, Shape, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from invite_admin.settings import Settings
+
+INSERTED = ("code_hash", "code_mask", "credits", "expires_at", "note", "created_by")
+UPDATED = ("expires_at", "note")
+REVOKED = ("revoked_at", "revoked_by")
+BASE = (
+    *("id", "code_mask", "credits", "expires_at", "note", "created_at"),
+    *("redeemed_by", "redeemed_email", "redeemed_at"),
+)
+HIDEABLE = ("code_hash", "created_by")  # a login may be kept from them and still list
+_FUNCTION_OF = {
+    Capability.GENERATE: catalogue.CREATE,
+    Capability.UPDATE: catalogue.UPDATE,
+    Capability.REVOKE: catalogue.REVOKE,
+}
+_USERS = {IDENTITY: ("id", "email", "role", "banned", "ban_expires"), AUTH: ("id", "email")}
+
+
+def read_shape(facts: Facts, settings: Settings) -> Shape:
+    """Conclude from the facts what can be done, and how."""
+    return _Judge(facts, settings).shape()
+
+
+class _Judge:
+    """Weighs one set of facts; a class because each judgement needs facts and settings both."""
+
+    def __init__(self, facts: Facts, settings: Settings) -> None:
+        self.facts, self.settings = facts, settings
+        self.name = f"{settings.schema}.{settings.table}"
+        self.columns = facts.columns(CODES)
+        self.step = self._step()
+
+    def shape(self) -> Shape:
+        users = IDENTITY if IDENTITY in self.facts.relations else AUTH
+        return Shape(
+            facts=self.facts,
+            schema=self.settings.schema,
+            table=self.settings.table,
+            step=self.step,
+            ways={need: self._way(need) for need in Capability},
+            actor=self._actor(users),
+            users=users,
+        )
+
+    def _step(self) -> int:
+        if self._misfit():
+            return 0
+        if AUDIT in self.facts.relations or self.facts.functions or self.facts.misfits:
+            return 3
+        return 2 if set(REVOKED) <= self.columns else 1
+
+    def _misfit(self) -> Way | None:
+        """Return why this is not the table, None where it is."""
+        kind = self.facts.relations.get(CODES)
+        if kind is None:
+            return Way(
+                reason=f"there is no table {self.name} in this database",
+                ask="check that this is the right database, and `table` in the settings",
+            )
+        if kind not in ("r", "p"):
+            return Way(reason=f"{self.name} is not a table")
+        missing = sorted({*BASE, *HIDEABLE} - self.columns)
+        if missing:
+            return Way(reason=f"{self.name} lacks the columns {', '.join(missing)}")
+        return None
+
+    def _way(self, need: Capability) -> Way:
+        if misfit := self._misfit():
+            return misfit
+        if need is Capability.READ:
+            listed = BASE + tuple(c for c in REVOKED if c in self.columns)
+            return self._read(listed)
+        if need is Capability.LOOKUP:
+            return self._read(
+                ("id", "code_hash"),
+                "this login cannot read the hash, so a code's text cannot be looked up",
+            )
+        return self._by_function(need) if self.step == 3 else self._direct(need)  # noqa: PLR2004
+
+    def _roles(self) -> list[str]:
+        """Return the roles that may act: the login, then the write role it can take."""
+        role = self.settings.write_role
+        taken = [role] if role and role in self.facts.reachable else []
+        return [self.facts.login, *(r for r in taken if r != self.facts.login)]
+
+    def _pick(self, fits: Callable[[str], bool]) -> str | None:
+        return next((role for role in self._roles() if fits(role)), None)
+
+    def _chosen(self, role: str, how: str) -> Way:
+        return Way(role=None if role == self.facts.login else role, via=f"{how} as {role}")
+
+    def _sight(self, role: str, kind: str = CODES) -> Sight:
+        return self.facts.sights[kind, role]
+
+    def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
+        def fits(role: str) -> bool:
+            sight = self._sight(role)
+            return not sight.hidden and not sight.lacks("s", columns)
+
+        if role := self._pick(fits):
+            return self._chosen(role, "direct")
+        if any(not self._sight(role).lacks("s", columns) for role in self._roles()):
+            return Way(
+                reason="row-level security may hide rows from this login, so no answer would be "
+                "complete",
+                ask=self._role_to_set(fits)
+                or "ask for a policy that shows this login every row, "
+                "or for a role that sees all of them",
+                refused=True,
+            )
+        lacking = self._sight(self.facts.login).lacks("s", columns)
+        grant = f"GRANT SELECT ({', '.join(lacking)}) ON {self.name} TO YOUR_LOGIN"
+        return Way(
+            reason=reason or f"this login may not read {', '.join(lacking)}",
+            ask=self._role_to_set(fits) or f"ask for: {grant}",
+        )
+
+    def _by_function(self, need: Capability) -> Way:
+        name = _FUNCTION_OF[need]
+        if name in self.facts.misfits:
+            return Way(
+                reason=f"public.{name} takes other arguments than this tool knows",
+                ask="ask for a version of this tool that knows it",
+            )
+        callers = self.facts.functions.get(name)
+        if callers is None:
+            return Way(
+                reason=f"the function public.{name} is missing, and a direct write would bypass "
+                "the audit log",
+                ask="ask the application's team for the missing migration",
+            )
+        if role := self._pick(callers.__contains__):
+            return self._chosen(role, "admin function")
+        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {self._grantee()}"
+        return self._lacking(callers.__contains__, f"this login may not call public.{name}", grant)
+
+    def _direct(self, need: Capability) -> Way:
+        if need is Capability.REVOKE and self.step == 1:
+            return Way(
+                reason=f"{self.name} has no columns revoked_at and revoked_by",
+                ask="ask the application's team for the migration that adds them",
+            )
+        letter, columns = (
+            ("i", INSERTED)
+            if need is Capability.GENERATE
+            else ("u", REVOKED if need is Capability.REVOKE else UPDATED)
+        )
+
+        def fits(role: str) -> bool:
+            sight = self._sight(role)
+            seen = not sight.lacks("s", ("id", "redeemed_at"))
+            return not sight.active and seen and not sight.lacks(letter, columns)
+
+        if role := self._pick(fits):
+            return self._chosen(role, "direct")
+        wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
+        verb = "INSERT" if letter == "i" else "UPDATE"
+        grant = f"GRANT {verb} ({', '.join(wanted)}) ON {self.name} TO {self._grantee()}"
+        return self._lacking(fits, f"this login may not {verb.lower()} {', '.join(columns)}", grant)
+
+    def _lacking(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
+        """Return the block of a write: no such role, no right to take it, or no grant."""
+        role = self.settings.write_role
+        if role and role not in self.facts.roles:
+            return Way(
+                reason=f"write_role {role} does not exist on this server",
+                refused=True,
+                ask="correct write_role in the settings or INVITE_WRITE_ROLE",
+            )
+        if role and role not in self.facts.reachable:
+            return Way(
+                reason=f"this login may not take the write_role {role}",
+                refused=True,
+                ask=f"ask for: GRANT {role} TO YOUR_LOGIN",
+            )
+        return Way(reason=reason, ask=self._role_to_set(fits) or f"ask for: {grant}")
+
+    def _role_to_set(self, fits: Callable[[str], bool]) -> str | None:
+        """Name the line that would help, where no write role is set and one would do."""
+        if self.settings.write_role:
+            return None
+        others = (
+            r for r in self.facts.roles if r in self.facts.reachable and r != self.facts.login
+        )
+        found = next((role for role in others if fits(role)), None)
+        return f'add write_role = "{found}" to the settings' if found else None
+
+    def _grantee(self) -> str:
+        return self.settings.write_role or "YOUR_LOGIN"
+
+    def _actor(self, users: str) -> Way:
+        columns, name = _USERS[users], USERS_TABLE[users]
+        if users not in self.facts.relations:
+            return Way(
+                reason=f"there is neither {USERS_TABLE[IDENTITY]} nor {name}, so no actor "
+                "can be looked up"
+            )
+
+        def fits(role: str) -> bool:
+            sight = self._sight(role, users)
+            return not sight.hidden and not sight.lacks("s", columns)
+
+        if role := self._pick(fits):
+            return self._chosen(role, name)
+        return Way(
+            reason=f"this login may not read {name}, so the actor cannot be looked up",
+            ask=self._role_to_set(fits)
+            or f"ask for: GRANT SELECT ({', '.join(columns)}) ON {name} TO YOUR_LOGIN",
+        )

@@ -1,0 +1,248 @@
+"""The words of the tool: what a code, an actor, a filter and a report are. Frozen and pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from invite_admin.codes import Secret
+    from invite_admin.errors import InviteError
+
+
+class Status(StrEnum):
+    """What a code is now; the first that holds, in this order: redeemed, revoked, expired."""
+
+    AVAILABLE = "available"
+    REDEEMED = "redeemed"
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+
+
+class Capability(StrEnum):
+    """What a command may need of the table and the login."""
+
+    READ = "read"
+    LOOKUP = "lookup"
+    GENERATE = "generate"
+    UPDATE = "update"
+    REVOKE = "revoke"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes rows."""
+        return self not in (Capability.READ, Capability.LOOKUP)
+
+
+class Outcome(StrEnum):
+    """What became of one named code."""
+
+    REVOKED = "revoked"
+    WOULD_REVOKE = "would_revoke"
+    UPDATED = "updated"
+    WOULD_UPDATE = "would_update"
+    UNCHANGED = "unchanged"
+    ALREADY_REDEEMED = "already_redeemed"
+    ALREADY_REVOKED = "already_revoked"
+    NOT_FOUND = "not_found"
+    BUSY = "busy"
+    AMBIGUOUS = "ambiguous"
+
+    @property
+    def good(self) -> bool:
+        """Whether it is what the operator asked for."""
+        return self in _GOOD
+
+
+_GOOD = frozenset(
+    {
+        Outcome.REVOKED,
+        Outcome.WOULD_REVOKE,
+        Outcome.UPDATED,
+        Outcome.WOULD_UPDATE,
+        Outcome.UNCHANGED,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who acts, as the database knows them; a claim, not a proof."""
+
+    id: str
+    email: str
+    role: str = "admin"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What every code of a batch is worth.
+
+    Attributes:
+        points: Points each code gives, 1 or more.
+        expires_at: From when on it cannot be redeemed; None means never.
+        note: The free label; None means none.
+    """
+
+    points: int
+    expires_at: datetime | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Minted:
+    """One code that ``generate`` stored, with its text, which is shown once."""
+
+    id: str
+    code: Secret
+    mask: str
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which rows; every member that is None or empty lets all pass. Times are instants."""
+
+    status: tuple[Status, ...] = ()
+    note: str | None = None
+    search: str | None = None
+    points: int | None = None
+    created_since: datetime | None = None
+    created_until: datetime | None = None
+    expires_before: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Redemptions:
+    """Which redemptions; None lets all pass. ``since`` is inclusive, ``until`` exclusive."""
+
+    user: str | None = None
+    note: str | None = None
+    search: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Sort(StrEnum):
+    """By what a list is put in order."""
+
+    CREATED = "created"
+    EXPIRES = "expires"
+    POINTS = "points"
+    STATUS = "status"
+
+
+@dataclass(frozen=True)
+class Change:
+    """New values for codes neither redeemed nor revoked.
+
+    Attributes:
+        set_expires: Whether ``expires_at`` is to be set.
+        expires_at: The new expiry; None means never.
+        set_note: Whether ``note`` is to be set.
+        note: The new note; None removes it.
+    """
+
+    set_expires: bool = False
+    expires_at: datetime | None = None
+    set_note: bool = False
+    note: str | None = None
+
+    def leaves(self, row: Row) -> bool:
+        """Tell whether a code has these values already."""
+        same_expiry = not self.set_expires or row.expires_at == self.expires_at
+        return same_expiry and (not self.set_note or row.note == self.note)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One code as it is stored; what the login may not read is None."""
+
+    id: str
+    mask: str
+    status: Status
+    points: int
+    expires_at: datetime | str | None
+    note: str | None
+    created_at: datetime | str
+    created_by: str | None
+    redeemed_by: str | None
+    redeemed_email: str | None
+    redeemed_at: datetime | str | None
+    revoked_at: datetime | str | None
+    revoked_by: str | None
+
+
+class Cell(Enum):
+    """How a value of a report is shown."""
+
+    TEXT = "text"
+    PROSE = "prose"  # may be wrapped in a table
+    MASK = "mask"  # a mask or a code
+    NUMBER = "number"
+    TIME = "time"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a report.
+
+    Attributes:
+        key: Its name in csv, json and jsonl.
+        cell: How its values are shown.
+        brief: Whether a table for people has it too.
+        blank: What such a table says where there is no value.
+    """
+
+    key: str
+    cell: Cell = Cell.TEXT
+    brief: bool = True
+    blank: str = ""
+
+
+class Layout(Enum):
+    """How a table for people is laid out."""
+
+    ROWS = "rows"
+    RECORDS = "records"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found or did; ``emit`` alone prints it.
+
+    Attributes:
+        columns: Its columns, in order.
+        rows: Its rows, each with a value a column; read once, perhaps straight from the server.
+        layout: OBJECT means exactly one row, given as one JSON object.
+        sections: For OBJECT: the tables that people read in its place.
+        summary: Lines for standard error, asked for once the result is delivered and true.
+        verdict: The failure to end with all the same, once everything was written; None where
+            all is well.
+    """
+
+    columns: tuple[Column, ...]
+    rows: Iterable[Sequence[Any]]
+    layout: Layout = Layout.ROWS
+    sections: tuple[Section, ...] = ()
+    summary: Callable[[], Sequence[str]] = tuple
+    verdict: InviteError | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of an object that people read.
+
+    Attributes:
+        title: Its heading.
+        columns: Its columns' names; empty where it is a list of names and values.
+        rows: Its cells, as text.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]

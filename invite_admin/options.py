@@ -1,0 +1,250 @@
+"""Options that several commands share, and the one seam between Click and the store."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from invite_admin import names, params, text
+from invite_admin.errors import BadInput
+from invite_admin.job import Job
+from invite_admin.model import Filters, Status
+from invite_admin.output import FORMATS
+from invite_admin.run import Run, Target
+from invite_admin.whens import Meaning, When
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from invite_admin.codes import Name
+    from invite_admin.model import Capability, Report
+    from invite_admin.store import Store
+
+    Function = Callable[..., Any]
+
+_SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
+
+
+class DatabaseCommand(click.Command):
+    """A command on the database.
+
+    Attributes:
+        needs: What it needs of the table and the login; the guard and ``check`` read it here.
+    """
+
+    needs: tuple[Capability, ...] = ()
+
+
+def database_command(*needs: Capability) -> Callable[[Function], DatabaseCommand]:
+    """Make a command of a function that takes the store and returns a report.
+
+    Reading commands are answered while the transaction is open; one that generates is delivered
+    inside it, before COMMIT, and may return None where nothing is to be made.
+    """
+
+    def decorate(function: Function) -> DatabaseCommand:
+        @click.pass_obj
+        @functools.wraps(function)
+        def callback(run: Run, /, target: Target, **given: Any) -> None:  # noqa: ANN401 - each command's own
+            job = Job(run, needs, target)
+
+            def act(store: Store) -> Report | None:
+                found: Report | None = function(store, run=run, target=target, **given)
+                return found
+
+            if job.writes:
+                job.deliver(act)
+            else:
+                job.read(act)  # type: ignore[arg-type]  # a question always has an answer
+
+        return as_command(report_options(callback), needs)
+
+    return decorate
+
+
+def as_command(callback: Function, needs: tuple[Capability, ...]) -> DatabaseCommand:
+    """Name a command after its module and declare what it needs."""
+    command = click.command(
+        name=callback.__module__.rpartition(".")[2].rstrip("_"), cls=DatabaseCommand
+    )(callback)
+    command.needs = needs
+    return command
+
+
+def report_options(function: Function) -> Function:
+    """Add where the result goes and how it is written; the function gets ``target``."""
+
+    @click.option(
+        "--format",
+        "form",
+        type=click.Choice(list(FORMATS)),
+        help="How to write the result.  [default: by the suffix of --output, else table]",
+    )
+    @click.option(
+        "--output",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write the result to FILE, which must not exist (mode 0600).",
+    )
+    @click.option("--raw", is_flag=True, help="csv: no ' before cells that look like formulas.")
+    @click.option("--bom", is_flag=True, help="csv: begin with the mark that Excel wants.")
+    @functools.wraps(function)
+    def wrapped(
+        *args: Any,  # noqa: ANN401 - Click's
+        form: str | None,
+        output: Path | None,
+        raw: bool,
+        bom: bool,
+        **given: Any,  # noqa: ANN401 - each command's own
+    ) -> Any:  # noqa: ANN401 - each command's own
+        path = None if output is None or str(output) == names.STDIN else output
+        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", "table")
+        if (raw or bom) and chosen != "csv":
+            raise BadInput("--raw and --bom go with csv only")
+        return function(*args, target=Target(chosen, path, raw, bom), **given)
+
+    return wrapped
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The filters as they were typed, times not yet put on the server's clock."""
+
+    status: tuple[Status, ...] = ()
+    note: str | None = None
+    search: str | None = None
+    points: int | None = None
+    created_since: When | None = None
+    created_until: When | None = None
+    expires_before: When | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, f.name) not in (None, ()) for f in fields(self))
+
+    def at(self, now: datetime, run: Run) -> Filters:
+        """Put the times on the server's clock, and say what was understood."""
+        return Filters(
+            status=self.status,
+            note=self.note,
+            search=self.search,
+            points=self.points,
+            created_since=instant(run, now, "created since", self.created_since),
+            created_until=instant(run, now, "created until", self.created_until),
+            expires_before=instant(run, now, "expires before", self.expires_before),
+        )
+
+
+def instant(run: Run, now: datetime, what: str, when: When | None) -> datetime | None:
+    """Put one time on the server's clock and echo it; None stays None."""
+    if when is None:
+        return None
+    found = when.at(now)
+    run.say(f"{what} {text.rfc3339(found, run.preferences.timezone)}")
+    return found
+
+
+def expiry(run: Run, now: datetime, when: When | None) -> datetime | None:
+    """Put an expiry on the server's clock and echo it; None means never.
+
+    Raises:
+        BadInput: It lies in the past.
+    """
+    if when is None or when is params.NEVER:
+        return None
+    found = when.at(now)
+    shown = text.rfc3339(found, run.preferences.timezone)
+    if found <= now:
+        raise BadInput(
+            f"the expiry {shown} is not in the future; nothing was changed",
+            hint=f"the server's clock says {text.rfc3339(now, run.preferences.timezone)}",
+        )
+    run.say(f"expires: through {when.day}, until {shown}" if when.day else f"expires: {shown}")
+    return found
+
+
+def filter_options(function: Function) -> Function:
+    """Add the filters; the function gets ``chosen``."""
+
+    @click.option(
+        "--status",
+        type=click.Choice([str(s) for s in Status]),
+        multiple=True,
+        help="Only codes that are this now; may be given several times.",
+    )
+    @click.option("--note", type=params.Search(), help="Only codes with exactly this note.")
+    @click.option("--search", type=params.Search(), help="Only codes with this in mask or note.")
+    @click.option("--points", type=params.NUMBER, help="Only codes of this many points.")
+    @click.option(
+        "--created-since", type=params.Time(Meaning.SINCE), help="Created at WHEN or later."
+    )
+    @click.option("--created-until", type=params.Time(Meaning.UNTIL), help="Created before WHEN.")
+    @click.option("--expires-before", type=params.Time(Meaning.BEFORE), help="Expires before WHEN.")
+    @functools.wraps(function)
+    def wrapped(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - Click's and each command's own
+        typed = {f.name: given.pop(f.name) for f in fields(Chosen)}
+        typed["status"] = tuple(Status(s) for s in typed["status"])
+        if typed["note"] is not None:
+            typed["note"] = typed["note"].strip()
+        return function(*args, chosen=Chosen(**typed), **given)
+
+    return wrapped
+
+
+def name_options(function: Function) -> Function:
+    """Add the ways to name codes; the function gets ``named``, None where none is used."""
+
+    @click.argument("words", nargs=-1, metavar="[CODE|ID|MASK]... | -")
+    @click.option(
+        "--from-file",
+        type=click.Path(path_type=Path, allow_dash=True),
+        metavar="FILE",
+        help="Read codes, ids or masks from FILE, one a line, or what `generate` wrote.",
+    )
+    @functools.wraps(function)
+    def wrapped(
+        *args: Any,  # noqa: ANN401 - Click's
+        words: tuple[str, ...],
+        from_file: Path | None,
+        **given: Any,  # noqa: ANN401 - each command's own
+    ) -> Any:  # noqa: ANN401 - each command's own
+        if words and from_file:
+            raise BadInput("name codes as arguments or by --from-file, not both")
+        if names.STDIN in words and len(words) > 1:
+            raise BadInput("`-` (standard input) stands alone, without other codes")
+        piped = names.STDIN in words or str(from_file) == names.STDIN
+        return function(*args, named=Named(words, from_file, piped), **given)
+
+    return wrapped
+
+
+@dataclass(frozen=True)
+class Named:
+    """How codes were named; nothing has been read yet.
+
+    Attributes:
+        words: The arguments.
+        file: The file; None where none was named.
+        piped: Whether they come from standard input.
+    """
+
+    words: tuple[str, ...]
+    file: Path | None
+    piped: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.words) or self.file is not None
+
+    def read(self) -> list[Name]:
+        """Read all names, before anything is sent.
+
+        Raises:
+            BadInput: One of them is no code, id or mask, or there is none.
+        """
+        if self.piped:
+            return names.read_file(None)
+        return names.read_file(self.file) if self.file else names.read_arguments(self.words)

@@ -1,0 +1,167 @@
+"""The formats for people: table and markdown. They hold their rows, so these are bounded."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from invite_admin import text
+from invite_admin.errors import BadInput
+from invite_admin.model import Cell, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from invite_admin.model import Column, Report, Section
+    from invite_admin.output.style import Style
+
+HELD = 10_000  # rows
+NARROWEST = 12  # columns of a terminal that wrapped prose gets at least
+
+
+def write_table(report: Report, style: Style) -> Iterator[str]:
+    """Write a table as wide as the terminal; what does not fit is laid out as records."""
+    if report.layout is Layout.OBJECT:
+        yield "\n".join(f"{s.title}\n\n{_section(s, style.width)}" for s in report.sections)
+        return
+    columns, rows = _held(report, style, _shown)
+    drawn = "" if report.layout is Layout.RECORDS else _drawn(columns, rows, style.width)
+    too_wide = style.terminal and max(map(len, drawn.splitlines()), default=0) > style.width
+    yield _records(report, style, rows) if too_wide or not drawn else drawn
+
+
+def _drawn(columns: Sequence[Column], rows: list[list[str]], width: int) -> str:
+    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
+
+    headers = [_header(column) for column in columns]
+    return (
+        tabulate(
+            rows,
+            headers=headers,
+            disable_numparse=True,
+            colalign=["right" if c.cell is Cell.NUMBER else "left" for c in columns],
+            maxcolwidths=_widths(columns, headers, rows, width),
+        )
+        + "\n"
+    )
+
+
+def _header(column: Column) -> str:
+    """Name a column; numbers are narrow, so their names may stand in two lines."""
+    return column.key.replace("_", "\n" if column.cell is Cell.NUMBER else " ")
+
+
+def _widths(
+    columns: Sequence[Column], headers: list[str], rows: list[list[str]], width: int
+) -> list[int | None] | None:
+    """Give prose what the other columns leave."""
+    from wcwidth import wcswidth  # noqa: PLC0415 - comes with tabulate
+
+    prose = [column.cell is Cell.PROSE for column in columns]
+    if not rows or not any(prose):
+        return None
+    used = sum(
+        max(*(wcswidth(row[i]) for row in rows), *map(len, headers[i].split("\n"))) + 2
+        for i in range(len(columns))
+        if not prose[i]
+    )
+    share = max(NARROWEST, (width - used) // prose.count(True) - 2)
+    return [share if wide else None for wide in prose]
+
+
+def _records(report: Report, style: Style, rows: list[list[str]]) -> str:
+    """Lay each row out as names and values, one a line; what has no value is left out."""
+    names = [column.key.replace("_", " ") for column in _columns(report)]
+    room = style.width - max(map(len, names)) - 2
+    return "\n".join(
+        _pairs([(name, cell) for name, cell in zip(names, row, strict=True) if cell], room)
+        for row in rows
+    )
+
+
+def _pairs(pairs: Sequence[Sequence[str]], room: int) -> str:
+    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
+
+    widths = [None, room]
+    return tabulate(pairs, tablefmt="plain", disable_numparse=True, maxcolwidths=widths) + "\n"
+
+
+def _section(section: Section, width: int) -> str:
+    """Draw one part of an object, its last column wrapped."""
+    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
+
+    rows = [[text.visible(cell) for cell in row] for row in section.rows]
+    heads = section.columns or [""] * len(rows[0] if rows else ())
+    used = [max(len(row[i]) for row in (heads, *rows)) + 2 for i in range(len(heads) - 1)]
+    room = width - sum(used)
+    if not section.columns:
+        return _pairs(rows, room)
+    widths = [*([None] * len(used)), room]
+    return tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths) + "\n"
+
+
+def _marked_section(section: Section) -> str:
+    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
+
+    rows = [[text.markdown(cell) for cell in row] for row in section.rows]
+    heads = section.columns or ("what", "is")
+    drawn = tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
+    return f"## {section.title}\n\n{drawn}\n"
+
+
+def write_markdown(report: Report, style: Style) -> Iterator[str]:
+    """Write a table of Markdown, every cell escaped."""
+    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
+
+    if report.layout is Layout.OBJECT:
+        yield "\n".join(map(_marked_section, report.sections))
+        return
+    columns, rows = _held(report, style, _marked)
+    align = ["right" if column.cell is Cell.NUMBER else "left" for column in columns]
+    headers = [column.key.replace("_", " ") for column in columns]
+    yield (
+        tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True, colalign=align)
+        + "\n"
+    )
+
+
+def _shown(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a value of any column
+    """Return a value for people."""
+    if value is None:
+        return column.blank
+    if column.cell is Cell.TIME:
+        return text.short_time(value, style.zone)
+    if isinstance(value, float):
+        return f"{value:.1%}"
+    return text.visible(str(value))
+
+
+def _marked(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a value of any column
+    shown = _shown(column, value, style)
+    if column.cell is Cell.MASK and shown:
+        return text.code_span(shown)
+    return text.markdown(shown)
+
+
+def _columns(report: Report) -> tuple[Column, ...]:
+    """Return the columns that a table has: a record shows all, a row the brief ones."""
+    if report.layout is Layout.RECORDS:
+        return report.columns
+    return tuple(column for column in report.columns if column.brief)
+
+
+def _held(
+    report: Report, style: Style, show: Callable[[Column, Any, Style], str]
+) -> tuple[tuple[Column, ...], list[list[str]]]:
+    """Read the rows of a table, at most as many as it may hold."""
+    columns = _columns(report)
+    places = [report.columns.index(column) for column in columns]
+    rows = list(islice(report.rows, HELD + 1))
+    if len(rows) > HELD:
+        raise BadInput(
+            f"more than {HELD:,} rows, which a table does not hold",
+            hint="use --format csv, json or jsonl, or --limit",
+        )
+    return columns, [
+        [show(report.columns[place], row[place], style) for place in places] for row in rows
+    ]

@@ -1,0 +1,156 @@
+"""Click parameter types. What they refuse, they refuse before connecting and without quoting it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from invite_admin import codes
+from invite_admin.errors import OverLimit
+from invite_admin.whens import FORMS, Meaning, When, read_when
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from invite_admin.run import Run
+    from invite_admin.settings import Limits
+
+NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+
+
+class Refusal(click.BadParameter):
+    """A refusal whose message is ours and never holds what was typed."""
+
+
+class WholeNumber(click.ParamType[int]):
+    """A whole number from 1 on, in plain ASCII digits.
+
+    Args:
+        limit: The tool's own limit among the settings' ones; None means that there is none.
+        unit: What is counted, for the message over the limit.
+    """
+
+    name = "number"
+
+    def __init__(self, limit: Callable[[Limits], int] | None = None, unit: str = "") -> None:
+        self._limit, self._unit = limit, unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
+        """Return the number; refuse signs, fractions, exponents and other scripts' digits."""
+        if isinstance(value, int):
+            return value
+        if not _DIGITS.fullmatch(value) or int(value) < 1:
+            raise Refusal("must be a whole number from 1 on, in the digits 0-9", ctx, param)
+        if self._limit and ctx and int(value) > (most := self._limit(_run(ctx).preferences.limits)):
+            raise OverLimit(
+                f"at most {most:,} {self._unit} are allowed; nothing was changed",
+                hint="[limits] in the settings is the bound",
+            )
+        return int(value)
+
+
+class Note(click.ParamType[str]):
+    """A free label: trimmed, at most ``NOTE_LENGTH`` characters, no control characters, no code."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
+        """Return the trimmed text."""
+        text = str(value).strip()
+        if len(text) > NOTE_LENGTH:
+            raise Refusal(f"must have at most {NOTE_LENGTH} characters", ctx, param)
+        if any((c.isprintable() is False and not c.isspace()) or c in "\t\n\r\v\f" for c in text):
+            raise Refusal("must not hold control characters", ctx, param)
+        return _no_code(text, param, ctx)
+
+
+class Search(click.ParamType[str]):
+    """A text to look for; a whole code is refused, for it would be sent to the server."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
+        """Return the text as it is, if PostgreSQL can hold it."""
+        text = str(value)
+        if not text.strip() or "\x00" in text or not _encodable(text):
+            raise Refusal("must be text, and not empty", ctx, param)
+        return _no_code(text, param, ctx)
+
+
+class User(Search):
+    """A person: an e-mail address, or a user id."""
+
+    name = "user"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
+        """Return the trimmed address or id."""
+        text = super().convert(value, param, ctx).strip()
+        if "@" not in text and not _UUID.fullmatch(text):
+            raise Refusal("must be an e-mail address or a user id", ctx, param)
+        return text
+
+
+class Time(click.ParamType[When]):
+    """A time as people write it; see ``whens``.
+
+    Args:
+        meaning: What the option uses it for.
+    """
+
+    name = "when"
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> When:  # noqa: ANN401 - Click's signature
+        """Return the time, not yet put on the server's clock."""
+        if isinstance(value, When):
+            return value
+        assert ctx is not None  # noqa: S101 - Click always passes it while parsing
+        try:
+            return read_when(value, self._meaning, _run(ctx).preferences.timezone)
+        except ValueError as error:
+            raise Refusal(str(error), ctx, param) from None
+
+
+class Expiry(Time):
+    """An expiry, or ``never``; None stands for never."""
+
+    def __init__(self) -> None:
+        super().__init__(Meaning.EXPIRY)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - Click's signature
+        """Return the time, or ``NEVER``."""
+        return NEVER if value in ("never", NEVER) else super().convert(value, param, ctx)
+
+
+NEVER = When()
+COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")
+POINTS = WholeNumber(lambda limits: limits.points_per_code, "points a code")
+NUMBER = WholeNumber()
+WHEN_FORMS = FORMS
+
+
+def _run(ctx: click.Context) -> Run:
+    found: Run = ctx.obj
+    return found
+
+
+def _no_code(text: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    if codes.holds_code(text):
+        raise Refusal(
+            "must not hold an invite code; look codes up with `invite show -`", ctx, param
+        )
+    return text
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""One call of the tool: its settings, its voice, and where its result goes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from invite_admin import errors, output, settings, sinks, text
+from invite_admin.codes import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from invite_admin.model import Report
+    from invite_admin.settings import Settings
+
+NOTHING_CHANGED = "nothing was changed"
+
+
+@dataclass
+class Run:
+    """One call of the tool.
+
+    Attributes:
+        config: The settings file named on the command line; None where none was.
+        sandbox: Whether to act on the embedded server.
+        user_folder: The user's own configuration folder.
+        closed: Whether standard output was closed when the tool began.
+        truth: What is true of the codes right now, for whoever stops the tool.
+    """
+
+    config: Path | None
+    sandbox: bool
+    user_folder: Path
+    closed: bool = False
+    truth: str = field(default=NOTHING_CHANGED)
+
+    @cached_property
+    def preferences(self) -> Settings:
+        """The settings as the file and the environment have them."""
+        if self.sandbox:
+            return settings.load(self.config, self.user_folder, {})
+        return settings.load(self.config, self.user_folder)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings to act by; makes and starts the sandbox where that is asked for."""
+        if not self.sandbox:
+            return self.preferences
+        from invite_admin import sandbox  # noqa: PLC0415 - only the sandbox needs it
+
+        for name in [name for name in os.environ if name.startswith("PG")]:
+            del os.environ[name]
+        self.say("this is the sandbox, an embedded server to try everything on")
+        access = sandbox.open_sandbox(self.say)
+        schema, _, table = access.table.partition(".")
+        return replace(
+            self.preferences,
+            database=Secret(access.url),
+            actor=access.actor,
+            write_role=access.write_role,
+            schema=schema,
+            table=table,
+            sandbox=True,
+        )
+
+    def command_line(self, *words: str) -> str:
+        """Return a command line for the operator to copy, on the same database."""
+        named = ["--config", str(self.config)] if self.config else []
+        return shlex.join(["invite", *named, *(["--sandbox"] if self.sandbox else []), *words])
+
+    def say(self, line: str) -> None:
+        """Tell a person something on standard error; never fails."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text.visible(line) + "\n")
+            sys.stderr.flush()
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Turn Ctrl-C and SIGTERM into one line that says what is true."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise errors.Stopped(f"stopped by Ctrl-C; {self.truth}") from None
+        except errors.TerminationSignal:
+            raise errors.Terminated(f"stopped by SIGTERM; {self.truth}") from None
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a result goes and in which format.
+
+    Attributes:
+        form: One of ``output.FORMATS``.
+        path: The file; None means standard output.
+        raw: csv without the guard against formulas.
+        bom: csv with the mark that Excel wants.
+    """
+
+    form: str
+    path: Path | None = None
+    raw: bool = False
+    bom: bool = False
+
+    def open(self, run: Run) -> tuple[sinks.Sink, output.Style]:
+        """Check the place before anything is sent; a file is made by its first byte.
+
+        Raises:
+            Failed: Standard output is closed, or the folder cannot be written to.
+            BadInput: The file exists.
+        """
+        style = output.Style(run.preferences.timezone, raw=self.raw, bom=self.bom)
+        if self.path is not None:
+            return sinks.NewFile(self.path), style
+        if run.closed:
+            raise errors.Failed(
+                f"standard output is closed, so the result could not be written; {NOTHING_CHANGED}"
+            )
+        sink = sinks.StandardOutput(sys.stdout.buffer)
+        encoding = sys.stdout.encoding or "utf-8"
+        width = shutil.get_terminal_size((80, 24)).columns if sink.terminal else 80
+        return sink, replace(style, terminal=sink.terminal, width=width, encoding=encoding)
+
+
+def show(run: Run, target: Target, report: Report) -> None:
+    """Write a report that needed no database."""
+    sink, style = target.open(run)
+    with suppress(sinks.ReaderLeft), taken_back(sink):
+        output.emit(report, target.form, sink, style)
+
+
+@contextmanager
+def taken_back(sink: sinks.Sink) -> Iterator[None]:
+    """Remove a file whose content did not become true; keep it where that is not known."""
+    try:
+        yield
+    except errors.OutcomeUnknown:
+        raise
+    except BaseException:
+        sink.discard()
+        raise

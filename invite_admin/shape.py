@@ -1,0 +1,105 @@
+"""What the table and the login can do: for each capability how, or why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from invite_admin.catalogue import AUTH, CODES, IDENTITY, Facts
+from invite_admin.errors import Denied, InviteError, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from invite_admin.model import Capability
+
+
+STEPS = {1: "base", 2: "revocable", 3: "audited"}
+
+USERS_TABLE = {IDENTITY: "identity.users", AUTH: "auth.users"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How something can be done, or why it cannot.
+
+    Attributes:
+        role: The role to act as; None means the login itself. Of no meaning when blocked.
+        via: In words, how; None when it is blocked.
+        reason: Why it is blocked; None when it is not.
+        ask: What to ask for, or to set, so that it works; None when there is nothing to ask.
+        refused: Whether the block is a refusal (exit 6) and no lack (exit 5).
+    """
+
+    role: str | None = None
+    via: str | None = None
+    reason: str | None = None
+    ask: str | None = None
+    refused: bool = False
+
+    @property
+    def available(self) -> bool:
+        """Whether it can be done."""
+        return self.reason is None
+
+    def failure(self, what: str) -> InviteError:
+        """Return the failure of a command that needs it."""
+        kind = Denied if self.refused else Unsupported
+        return kind(f"{what}: {self.reason}; nothing was changed", hint=self.ask)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What there is to act on.
+
+    Attributes:
+        facts: What the catalogue says.
+        schema: The table's schema.
+        table: The table's name.
+        step: 1 base, 2 revocable, 3 audited; 0 where it is not a table this tool knows.
+        ways: For each capability how it is done, or why it is not.
+        actor: How the actor is looked up, or why it cannot be.
+        users: Which relation the actor is looked up in (``IDENTITY`` or ``AUTH``).
+    """
+
+    facts: Facts
+    schema: str
+    table: str
+    step: int
+    ways: Mapping[Capability, Way] = field(default_factory=dict)
+    actor: Way = field(default_factory=Way)
+    users: str = IDENTITY
+
+    @property
+    def by_functions(self) -> bool:
+        """Whether writes go through the admin functions."""
+        return self.step == 3  # noqa: PLR2004 - the audited step
+
+    @property
+    def name(self) -> str:
+        """The table's qualified name."""
+        return f"{self.schema}.{self.table}"
+
+    def has(self, column: str) -> bool:
+        """Whether the table has a column."""
+        return column in self.facts.columns(CODES)
+
+    def readable(self, role: str | None) -> frozenset[str]:
+        """Return the columns that ``role`` (None: the login) may read."""
+        sight = self.facts.sights.get((CODES, role or self.facts.login))
+        return (
+            frozenset(c for c, letters in sight.columns.items() if "s" in letters)
+            if sight
+            else frozenset()
+        )
+
+    def require(self, needs: Iterable[Capability]) -> None:
+        """Refuse a command that this table or this login cannot do; nothing was sent yet.
+
+        Raises:
+            Denied: Row-level security may hide rows, or the role cannot be taken.
+            Unsupported: A table, column, function or right is missing.
+        """
+        refused = [(need, self.ways[need]) for need in needs if not self.ways[need].available]
+        for need, way in sorted(refused, key=lambda pair: not pair[1].refused):
+            raise way.failure(f"`{need}` is blocked here")

@@ -1,0 +1,120 @@
+"""From an SQLSTATE to the failure a person is told. DETAIL and CONTEXT are never read.
+
+PostgreSQL puts a hash into the DETAIL of 23505 and 23514, so no text of the server passes here
+but one fixed message, which tells a refused actor from a missing grant.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from invite_admin import errors
+
+if TYPE_CHECKING:
+    from psycopg import Error
+
+NOT_ADMIN = "administrator access required"  # the admin functions' 42501
+LOCKED = frozenset({"55P03", "40P01"})
+NOTHING = "nothing was changed"
+
+_Told = tuple[type[errors.InviteError], str, str | None]
+
+# The first entry whose key the SQLSTATE begins with counts: the longer key stands first.
+_BY_STATE: tuple[tuple[str, _Told], ...] = (
+    ("23505", (errors.Conflict, "a value that must be unique is there already", None)),
+    ("23", (errors.Failed, "the database refused a value by a rule of the table", None)),
+    ("25006", (errors.Unavailable, "this server or session allows reading only",
+               "a standby? connect to the primary (target_session_attrs=read-write)")),
+    ("25P03", (errors.Unavailable, ("the reader took nothing for too long, so the server ended "
+               "the transaction"), "[timeouts] idle in the settings is the bound")),
+    ("22", (errors.BadInput, "the database refused a value", None)),
+    ("28", (errors.Denied, "the server refused this login", None)),
+    ("3D000", (errors.Unavailable, "the server has no such database", None)),
+    ("3F000", (errors.Unsupported, "a schema that the command needs is not there",
+               "run `invite check`")),
+    ("40", (errors.Busy, "another transaction got in the way", "run the command again")),
+    ("42501", (errors.Denied, ("the server refused: this login lacks a right that the command "
+               "needs"), "run `invite check`; it names the GRANT to ask for")),
+    ("42", (errors.Unsupported, "the table is not as this command needs it",
+            "run `invite check`; it names what is missing")),
+    ("0A000", (errors.Unsupported, "the server does not support what the command needs", None)),
+    ("53100", (errors.Failed, "the server's disk is full", None)),
+    ("53300", (errors.Unavailable, "the server has no connection free", ("wait a little; run the "
+               "command again"))),
+    ("53", (errors.Unavailable, "the server is out of resources", None)),
+    ("55P03", (errors.Busy, "a row stayed locked longer than the lock timeout",
+               "run the command again")),
+    ("55", (errors.Conflict, "a code is not in the state that the change needs", None)),
+    ("57014", (errors.Unavailable, "the statement took longer than allowed, or was cancelled",
+               "[timeouts] statement in the settings is the bound")),
+    ("57", (errors.Unavailable, "the server ended the connection", ("run the command again once "
+            "the server is back"))),
+    ("08", (errors.Unavailable, "the connection to the server was lost", ("run the command again "
+            "once the server is back"))),
+    ("P0002", (errors.NotFound, "there is no such code", None)),
+)  # fmt: skip
+
+
+def translate(error: Error) -> errors.InviteError:
+    """Return what a person is told of a driver's error outside COMMIT; nothing was stored."""
+    state = error.sqlstate or "08000"
+    if state == "42501" and error.diag.message_primary == NOT_ADMIN:
+        return errors.Denied(
+            f"the database does not accept the actor as an administrator; {NOTHING}",
+            hint="run `invite check`; it says what is wrong with the actor",
+        )
+    for prefix, (kind, message, hint) in _BY_STATE:
+        if state.startswith(prefix):
+            return kind(f"{message}; {NOTHING} (SQLSTATE {error.sqlstate or 'none'})", hint=hint)
+    return errors.Failed(f"the database failed; {NOTHING} (SQLSTATE {state})")
+
+
+# The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
+_BY_TEXT: tuple[tuple[str, _Told], ...] = (
+    (r"password authentication failed|no password supplied|authentication failed|SASL",
+     (errors.Denied, "the server refused this login: wrong login or password", None)),
+    (r"no pg_hba\.conf entry|not permitted to log in|role .* does not exist|not permitted",
+     (errors.Denied, "the server does not let this login in from here", None)),
+    (r"permission denied for database",
+     (errors.Denied, "this login may not connect to that database", None)),
+    (r"database .* does not exist",
+     (errors.Unavailable, "the server has no such database", "check the URL's last part")),
+    (r"too many (clients|connections)|connection slots|no more connections",
+     (errors.Unavailable, "the server has no connection free", ("wait a little; run the command "
+      "again"))),
+    (r"starting up|shutting down|recovery mode|not yet accepting|not accepting connections",
+     (errors.Unavailable, "the server is starting or stopping", ("wait a little; run the command "
+      "again"))),
+    (r"could not translate host name|resolve host|Name or service not known",
+     (errors.Unavailable, "the host's name cannot be resolved", "check the host in the URL")),
+    (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
+     (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
+      "sslrootcert"))),
+    (r"definition of service",
+     (errors.BadInput, "the service is not in the service file", ("check PGSERVICE and "
+      "~/.pg_service.conf"))),
+    (r"timeout expired|timed out",
+     (errors.Unavailable, "no answer within the connect timeout", ("check host and port; "
+      "[timeouts] connect in the settings is the bound"))),
+    (r"Connection refused|No such file or directory|No route|unreachable|reset by peer",
+     (errors.Unavailable, "nothing answers there", ("check that the server runs, and host and "
+      "port"))),
+    (r"read-only|not in hot standby|target_session_attrs|session is read-only",
+     (errors.Unavailable, "no server is in the role that target_session_attrs asks for", None)),
+    (r"invalid|could not match|must be|bad value",
+     (errors.BadInput, "a connection parameter has a value that cannot be used", ("check the URL "
+      "and the PG variables"))),
+)  # fmt: skip
+
+
+def translate_connecting(error: Error) -> errors.InviteError:
+    """Return what a person is told of a connection that could not be made."""
+    text = str(error)
+    for pattern, (kind, message, hint) in _BY_TEXT:
+        if re.search(pattern, text):
+            return kind(f"cannot connect: {message}; {NOTHING}", hint=hint)
+    return errors.Unavailable(
+        f"cannot connect to the database; {NOTHING}",
+        hint="check host, port, login and sslmode with psql and the same URL",
+    )

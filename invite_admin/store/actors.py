@@ -1,0 +1,63 @@
+"""Who acts: the actor's row, found by e-mail, and the rule of who may."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from invite_admin.catalogue import IDENTITY
+from invite_admin.errors import Denied
+from invite_admin.model import Actor
+from invite_admin.shape import USERS_TABLE
+
+if TYPE_CHECKING:
+    from invite_admin.database import Session
+    from invite_admin.shape import Shape
+
+# The rule of the admin functions: `admin` stands in the role list, and no ban is in force.
+_IDENTITY = """
+select id::text, lower(btrim(email)) as email, coalesce(role, '') as role,
+       coalesce(banned, false) and (ban_expires is null or ban_expires > now()) as banned
+from identity.users where lower(btrim(email)) = :email
+"""
+# No admin flag is known before the audited step: whoever has an account may act.
+_AUTH = """
+select id::text, lower(btrim(email)) as email, 'admin' as role, false as banned
+from auth.users where lower(btrim(email)) = :email
+"""
+
+
+def find_actor(session: Session, shape: Shape, email: str) -> Actor:
+    """Look the actor up, as the role that may read the users.
+
+    Args:
+        session: An open transaction.
+        shape: Which users table there is, and who may read it.
+        email: The configured actor, trimmed and in lower case.
+
+    Raises:
+        Unsupported: Nobody here may read the users table.
+        Denied: The actor is unknown, not unique, banned, or no administrator.
+    """
+    if not shape.actor.available:
+        raise shape.actor.failure("no actor")
+    session.become(shape.actor.role)
+    query = _IDENTITY if shape.users == IDENTITY else _AUTH
+    rows = session.execute(sa.text(query), {"email": email}).all()
+    where = USERS_TABLE[shape.users]
+    if len(rows) != 1:
+        found = "is not in" if not rows else "stands more than once in"
+        raise _refused(email, f"{found} {where}")
+    if "admin" not in [part.strip() for part in rows[0].role.split(",")]:
+        raise _refused(email, f"is no administrator in {where}")
+    if rows[0].banned:
+        raise _refused(email, f"is banned in {where}")
+    return Actor(rows[0].id, rows[0].email)
+
+
+def _refused(email: str, why: str) -> Denied:
+    return Denied(
+        f"the actor {email} {why}; nothing was changed",
+        hint="correct `actor` in the settings (or INVITE_ACTOR), or ask the application's team",
+    )

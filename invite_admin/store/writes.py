@@ -1,0 +1,196 @@
+"""The two ways to write: straight into the table, or through the admin functions.
+
+Each method is one statement on a set of codes, run inside a savepoint by its caller.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import sqlalchemy as sa
+
+from invite_admin import catalogue
+from invite_admin.codes import digest, mask
+from invite_admin.errors import Failed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from invite_admin.codes import Secret
+    from invite_admin.database import Session
+    from invite_admin.model import Actor, Change, Terms
+
+CODES_A_CALL = 100  # the create function refuses more
+
+
+class Writes(Protocol):
+    """What can be done to codes, whichever way it goes."""
+
+    def create(self, codes: Sequence[Secret], terms: Terms) -> list[str]:
+        """Store codes; return their ids in the same order."""
+
+    def revoke(self, ids: Sequence[str]) -> set[str]:
+        """Void codes; return the ids of those that were."""
+
+    def update(self, ids: Sequence[str], change: Change) -> set[str]:
+        """Change codes; return the ids of those that were."""
+
+
+@dataclass(frozen=True)
+class DirectWrites:
+    """Writes into the table itself, for steps 1 and 2.
+
+    Attributes:
+        session: The open transaction, already in the role that writes.
+        table: The table.
+        actor: Becomes ``created_by`` and ``revoked_by``.
+        revocable: Whether the table has ``revoked_at``.
+    """
+
+    session: Session
+    table: sa.TableClause
+    actor: Actor
+    revocable: bool
+
+    def create(self, codes: Sequence[Secret], terms: Terms) -> list[str]:
+        """Store codes under ids made here, so that they pair by position."""
+        ids = [str(uuid.uuid4()) for _ in codes]
+        statement = sa.text(
+            f"""insert into {_quoted(self.table)}
+                    (id, code_hash, code_mask, credits, expires_at, note, created_by)
+                select id, hash, mask, :points, :expires_at, :note, cast(:actor as uuid)
+                from unnest(cast(:ids as uuid[]), cast(:hashes as text[]), cast(:masks as text[]))
+                     as new (id, hash, mask)"""
+        )
+        result = self.session.raw(
+            statement,
+            {
+                "ids": ids,
+                "hashes": [str(digest(code)) for code in codes],
+                "masks": [mask(code) for code in codes],
+                "points": terms.points,
+                "expires_at": terms.expires_at,
+                "note": terms.note,
+                "actor": self.actor.id,
+            },
+        )
+        return ids if result.rowcount == len(ids) else []
+
+    def revoke(self, ids: Sequence[str]) -> set[str]:
+        """Void those of the codes that are neither redeemed nor revoked."""
+        return self._set(
+            "revoked_at = now(), revoked_by = cast(:actor as uuid)", ids, {"actor": self.actor.id}
+        )
+
+    def update(self, ids: Sequence[str], change: Change) -> set[str]:
+        """Change those of the codes that are neither redeemed nor revoked."""
+        parts = [("expires_at", change.set_expires), ("note", change.set_note)]
+        assignments = ", ".join(f"{name} = :{name}" for name, wanted in parts if wanted)
+        values = {name: getattr(change, name) for name, wanted in parts if wanted}
+        return self._set(assignments, ids, values)
+
+    def _set(self, assignments: str, ids: Sequence[str], values: dict[str, Any]) -> set[str]:
+        """Lock in id order, then change what is still unused, in one statement."""
+        unused = "c.redeemed_at is null" + (" and c.revoked_at is null" if self.revocable else "")
+        statement = sa.text(
+            f"""with picked as (
+                    select c.id from {_quoted(self.table)} c
+                    where c.id = any(cast(:ids as uuid[])) and {unused} order by c.id for update
+                )
+                update {_quoted(self.table)} c set {assignments}
+                from picked where c.id = picked.id and {unused} returning c.id::text"""
+        )
+        return set(self.session.raw(statement, {"ids": list(ids), **values}).scalars())
+
+
+@dataclass(frozen=True)
+class FunctionWrites:
+    """Writes through the admin functions, which keep the audit log, for step 3.
+
+    Attributes:
+        session: The open transaction, already in the role that may call them.
+        actor: Who acts.
+        request_id: The audit log's name for this command.
+    """
+
+    session: Session
+    actor: Actor
+    request_id: str
+
+    def create(self, codes: Sequence[Secret], terms: Terms) -> list[str]:
+        """Store codes, at most ``CODES_A_CALL`` a call; the function answers in input order."""
+        expires_at = terms.expires_at.isoformat() if terms.expires_at else None
+        objects = [
+            {
+                "codeHash": digest(code),
+                "codeMask": mask(code),
+                "credits": terms.points,
+                "expiresAt": expires_at,
+                "note": terms.note,
+            }
+            for code in codes
+        ]
+        batches = [
+            json.dumps(objects[start : start + CODES_A_CALL])
+            for start in range(0, len(objects), CODES_A_CALL)
+        ]
+        statement = self._over("cast(:batches as jsonb[])", catalogue.CREATE, "each.item")
+        rows = self.session.raw(statement, {"batches": batches, **self._who()}).all()
+        if [row.code_mask for row in rows] != [mask(code) for code in codes]:
+            raise Failed(
+                "the database answered with other codes than were sent; nothing was stored"
+            )
+        return [row.id for row in rows]
+
+    def revoke(self, ids: Sequence[str]) -> set[str]:
+        """Void codes; the first that cannot be fails the statement."""
+        return self._each(catalogue.REVOKE, "each.item", ids, {})
+
+    def update(self, ids: Sequence[str], change: Change) -> set[str]:
+        """Change codes; the first that cannot be fails the statement."""
+        values = {
+            "set_note": change.set_note,
+            "note": change.note,
+            "set_expires": change.set_expires,
+            "expires_at": change.expires_at,
+        }
+        arguments = (
+            "each.item, cast(:set_note as boolean), cast(:note as text), "
+            "cast(:set_expires as boolean), cast(:expires_at as timestamptz)"
+        )
+        return self._each(catalogue.UPDATE, arguments, ids, values)
+
+    def _each(
+        self, function: str, arguments: str, ids: Sequence[str], values: dict[str, Any]
+    ) -> set[str]:
+        statement = self._over("cast(:ids as uuid[])", function, arguments)
+        rows = self.session.raw(statement, {"ids": list(ids), **values, **self._who()})
+        return {row.id for row in rows}
+
+    def _over(self, items: str, function: str, arguments: str) -> sa.TextClause:
+        """Call a function once an item, in order, in one statement."""
+        return sa.text(
+            f"""select f.id::text as id, f.code_mask
+                from unnest({items}) with ordinality as each (item, number)
+                cross join lateral public.{function}(
+                    cast(:actor_id as uuid), cast(:actor_email as text),
+                    cast(:actor_role as text), cast(:request_id as text), {arguments}
+                ) with ordinality as f
+                order by each.number, f.ordinality"""
+        )
+
+    def _who(self) -> dict[str, str]:
+        return {
+            "actor_id": self.actor.id,
+            "actor_email": self.actor.email,
+            "actor_role": self.actor.role,
+            "request_id": self.request_id,
+        }
+
+
+def _quoted(table: sa.TableClause) -> str:
+    """Name the table in SQL that is written by hand; settings allow plain identifiers only."""
+    return f'"{table.schema}"."{table.name}"'

@@ -1,0 +1,129 @@
+"""Times as people write them: ``2026-12-31``, ``2026-12-31T18:00+08:00``, ``30d``, ``12h``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, timezone
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from invite_admin.errors import BadInput
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+_SPAN = re.compile(r"([0-9]{1,6})([dh])")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_INSTANT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+FORMS = "2026-12-31, 2026-12-31T18:00 (with Z or +08:00), 30d or 12h"
+
+
+class Meaning(Enum):
+    """What an option uses a time for; it decides what a bare day and a span mean."""
+
+    EXPIRY = "expiry"  # a day counts whole; a span lies ahead
+    BEFORE = "before"  # a day's start; a span lies ahead
+    SINCE = "since"  # a day's start; a span lies behind
+    UNTIL = "until"  # a day counts whole; a span lies behind
+
+
+@dataclass(frozen=True)
+class When:
+    """A time as it was written, checked, not yet put on the server's clock.
+
+    Attributes:
+        instant: The instant with its offset; None for a span.
+        span: The distance from the server's now, ahead or behind; None for an instant.
+        day: The bare day that was written; None where a time was given.
+    """
+
+    instant: datetime | None = None
+    span: timedelta | None = None
+    day: str | None = None
+
+    def at(self, now: datetime) -> datetime:
+        """Return the instant that is meant, given the server's now.
+
+        Raises:
+            BadInput: The span leads out of the years 1 to 9999.
+        """
+        if self.span is None:
+            assert self.instant is not None  # noqa: S101 - one of the two is always set
+            return self.instant
+        try:
+            return now + self.span
+        except OverflowError:
+            raise BadInput("a time lies outside the years 1 to 9999; nothing was done") from None
+
+
+def read_when(text: str, meaning: Meaning, zone: tzinfo) -> When:
+    """Read a time as a person writes it.
+
+    Args:
+        text: One of the forms in ``FORMS``.
+        meaning: What it is for.
+        zone: The time zone of a text that has no offset.
+
+    Raises:
+        ValueError: It is none of the forms, no such time exists in the zone, or it exists twice.
+            The message never repeats the text.
+    """
+    if match := _SPAN.fullmatch(text):
+        return When(span=_span(int(match[1]), match[2], meaning))
+    try:
+        if _DATE.fullmatch(text):
+            return When(instant=_day(text, meaning, zone), day=text)
+        if match := _INSTANT.fullmatch(text):
+            naive = datetime.fromisoformat(match[1])
+            return When(instant=_with_offset(naive, match[2]) if match[2] else _local(naive, zone))
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999") from None
+    except ValueError as error:
+        raise (
+            error
+            if isinstance(error, _LocalTimeError)
+            else ValueError("is no date or time that exists")
+        ) from None
+    raise ValueError(f"is no time this tool reads; give one like {FORMS}")
+
+
+class _LocalTimeError(ValueError):
+    """A wall-clock time that the zone does not have exactly once."""
+
+
+def _span(amount: int, unit: str, meaning: Meaning) -> timedelta:
+    distance = timedelta(days=amount) if unit == "d" else timedelta(hours=amount)
+    return distance if meaning in (Meaning.EXPIRY, Meaning.BEFORE) else -distance
+
+
+def _day(text: str, meaning: Meaning, zone: tzinfo) -> datetime:
+    start = datetime.combine(datetime.fromisoformat(text).date(), time())
+    whole = meaning in (Meaning.EXPIRY, Meaning.UNTIL)
+    return _local(start + timedelta(days=1) if whole else start, zone)
+
+
+def _with_offset(naive: datetime, offset: str) -> datetime:
+    if offset == "Z":
+        return naive.replace(tzinfo=UTC)
+    hours, minutes = int(offset[1:3]), int(offset[4:6])
+    if minutes > 59:  # noqa: PLR2004 - minutes of an hour
+        raise ValueError(offset)
+    distance = timedelta(hours=hours, minutes=minutes)
+    aware = naive.replace(tzinfo=timezone(distance if offset[0] == "+" else -distance))
+    aware.astimezone(UTC)  # an overflow is found here, not on the server
+    return aware
+
+
+def _local(naive: datetime, zone: tzinfo) -> datetime:
+    """Put a wall-clock time into its zone; refuse one that is skipped or comes twice."""
+    first, second = naive.replace(tzinfo=zone, fold=0), naive.replace(tzinfo=zone, fold=1)
+    if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != naive:
+        raise _LocalTimeError(f"does not exist in {zone} (the clocks skip it); give an offset")
+    if first.utcoffset() != second.utcoffset():
+        raise _LocalTimeError(f"comes twice in {zone} (the clocks go back); give an offset")
+    offset = first.utcoffset()
+    return first.replace(tzinfo=timezone(offset)) if offset is not None else first
