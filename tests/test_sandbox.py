@@ -13,7 +13,7 @@ from sandboxes import add_code, data_folder, hash_of, server
 
 from invite_admin import sandbox
 from invite_admin.errors import Failed, InviteError, Unavailable, Unsupported
-from invite_admin.sandbox import binaries, files, world
+from invite_admin.sandbox import account, binaries, world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -211,18 +211,6 @@ def test_older_structure_is_told(opened: sandbox.Access, monkeypatch: pytest.Mon
     ] == said
 
 
-def test_structure_inside_an_installed_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The SQL that a wheel carries is preferred to a folder beside the package."""
-    for place in ("invite_admin/migrations_readonly", "migrations_readonly"):
-        files.make_folder(tmp_path / place)
-        (tmp_path / place / "roles.sql").touch()
-    monkeypatch.setattr(world, "__file__", str(tmp_path / "invite_admin" / "sandbox" / "world.py"))
-
-    assert tmp_path / "invite_admin" / "migrations_readonly" == world.structure_folder()
-
-
 def test_missing_extra_says_what_to_install(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the binaries one line says what to install, and nothing is made."""
     said: list[str] = []
@@ -235,6 +223,17 @@ def test_missing_extra_says_what_to_install(fresh: Path, monkeypatch: pytest.Mon
 
     assert (5, []) == (caught.value.exit_code, said)
     assert ([], False) == (list(fresh.iterdir()), sandbox.status().folder.exists())
+
+
+def test_unusable_folder_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data folder that cannot be made is named, with the system's reason."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(account, "ROOT_BASE", tmp_path / "file")
+
+    with pytest.raises(Failed, match=r"^the sandbox's folder cannot be used: [A-Z][a-z ]+ \(.+\)$"):
+        sandbox.open_sandbox(lambda _: None)
+    assert not sandbox.stop(lambda _: None)
 
 
 @pytest.mark.parametrize("act", [sandbox.status, lambda: sandbox.open_sandbox(print)])

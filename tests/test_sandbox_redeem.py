@@ -11,11 +11,12 @@ from sandboxes import add_code, as_owner, data_folder, hash_of, server
 
 from invite_admin import sandbox
 from invite_admin.errors import BadInput, Busy, Failed, NotFound
-from invite_admin.sandbox import world
+from invite_admin.sandbox import files, world
 from invite_admin.sandbox.connection import connected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TESTER = "tester01@example.com"
 
@@ -178,3 +179,15 @@ def test_refused_statement_tells_no_hash(emptied: sandbox.Access) -> None:
         )
     log = (server().folder / "server.log").read_text()
     assert code not in str(caught.value) + repr(caught.value.__cause__) + log
+
+
+def test_structure_inside_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SQL that a wheel carries is preferred to a folder beside the package."""
+    for place in ("invite_admin/migrations_readonly", "migrations_readonly"):
+        files.make_folder(tmp_path / place)
+        (tmp_path / place / "roles.sql").touch()
+    monkeypatch.setattr(world, "__file__", str(tmp_path / "invite_admin" / "sandbox" / "world.py"))
+
+    assert tmp_path / "invite_admin" / "migrations_readonly" == world.structure_folder()

@@ -62,7 +62,7 @@ def write_file(path: Path, text: str, mode: int = PRIVATE_FILE) -> None:
         Failed: The file cannot be written.
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with told(f"{path.name} cannot be written"):
+    with told(f"the sandbox's file {path.name} cannot be written"):
         beside.unlink(missing_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -77,7 +77,7 @@ def read_file(path: Path) -> str | None:
     Raises:
         Failed: The file cannot be read.
     """
-    with told(f"{path.name} cannot be read"):
+    with told(f"the sandbox's file {path.name} cannot be read"):
         try:
             return path.read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, NotADirectoryError):
