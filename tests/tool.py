@@ -88,10 +88,7 @@ class Invite:
             stdin: What standard input holds; None for nothing. It is never a terminal.
             env: Variables to add; None as a value takes one away.
             settings: Keys of invite.toml to add; None as a value takes one away.
-            timeout: Seconds until the command is killed.
-
-        Raises:
-            subprocess.TimeoutExpired: The command took too long.
+            timeout: Seconds until the command is killed and TimeoutExpired raised.
         """
         done = subprocess.run(
             [*MODULE, *args],
