@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from invite_admin.settings import Settings
     from invite_admin.store import Store
 
-CODES_VOID = "nothing was stored; the codes shown are void"
+NOT_STORED = "nothing was stored"
+CODES_VOID = f"{NOT_STORED}; the codes shown are void"
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ class Job:
                 if report is None:
                     return
                 store.session.settle()
-                self._hand_over(report, sink, style)
-                self._commit(store, on_failure=CODES_VOID)
+                undone = NOT_STORED if self.target.path else CODES_VOID
+                self._hand_over(report, sink, style, undone)
+                self._commit(store, on_failure=undone)
             self._conclude(report)
 
     def change(self, act: Callable[[Store], Report]) -> None:
@@ -112,16 +114,18 @@ class Job:
             store.require(self.needs)
             yield store
 
-    def _hand_over(self, report: Report, sink: sinks.Sink, style: output.Style) -> None:
-        self.run.truth = CODES_VOID
+    def _hand_over(
+        self, report: Report, sink: sinks.Sink, style: output.Style, undone: str
+    ) -> None:
+        self.run.truth = undone
         try:
             output.emit(report, self.target.form, sink, style)
         except sinks.ReaderLeft:
             raise errors.Failed(
-                f"the reader of standard output left before it had taken every code; {CODES_VOID}"
+                f"the reader of standard output left before it had taken every code; {undone}"
             ) from None
         except errors.Failed as error:
-            raise errors.Failed(f"{error.message}; {CODES_VOID}", hint=error.hint) from None
+            raise errors.Failed(f"{error.message}; {undone}", hint=error.hint) from None
 
     def _commit(self, store: Store, *, on_failure: str) -> None:
         """Commit; a signal that comes meanwhile waits until the answer is known."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from invite_admin.settings import Settings
 
-INSERTED = ("code_hash", "code_mask", "credits", "expires_at", "note", "created_by")
+INSERTED = ("id", "code_hash", "code_mask", "credits", "expires_at", "note", "created_by")
 UPDATED = ("expires_at", "note")
 REVOKED = ("revoked_at", "revoked_by")
 BASE = (
@@ -93,6 +93,9 @@ class _Judge:
                 ("id", "code_hash"),
                 "this login cannot read the hash, so a code's text cannot be looked up",
             )
+        seeing = self._way(Capability.READ)
+        if seeing.refused:
+            return seeing
         return self._by_function(need) if self.step == 3 else self._direct(need)  # noqa: PLR2004
 
     def _roles(self) -> list[str]:
@@ -150,7 +153,7 @@ class _Judge:
         if role := self._pick(callers.__contains__):
             return self._chosen(role, "admin function")
         grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {self._grantee()}"
-        return self._lacking(callers.__contains__, f"this login may not call public.{name}", grant)
+        return self._lacking(callers.__contains__, self._barred(f"call public.{name}"), grant)
 
     def _direct(self, need: Capability) -> Way:
         if need is Capability.REVOKE and self.step == 1:
@@ -174,7 +177,7 @@ class _Judge:
         wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
         verb = "INSERT" if letter == "i" else "UPDATE"
         grant = f"GRANT {verb} ({', '.join(wanted)}) ON {self.name} TO {self._grantee()}"
-        return self._lacking(fits, f"this login may not {verb.lower()} {', '.join(columns)}", grant)
+        return self._lacking(fits, self._barred(f"{verb.lower()} {', '.join(columns)}"), grant)
 
     def _lacking(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
         """Return the block of a write: no such role, no right to take it, or no grant."""
@@ -202,6 +205,11 @@ class _Judge:
         )
         found = next((role for role in others if fits(role)), None)
         return f'add write_role = "{found}" to the settings' if found else None
+
+    def _barred(self, deed: str) -> str:
+        """Say who may not do it."""
+        role = self.settings.write_role
+        return f"neither this login nor {role} may {deed}" if role else f"this login may not {deed}"
 
     def _grantee(self) -> str:
         return self.settings.write_role or "YOUR_LOGIN"

@@ -44,8 +44,7 @@ class Way:
 
     def failure(self, what: str) -> InviteError:
         """Return the failure of a command that needs it."""
-        kind = Denied if self.refused else Unsupported
-        return kind(f"{what}: {self.reason}; nothing was changed", hint=self.ask)
+        return (Denied if self.refused else Unsupported)(f"{what}: {self.reason}", hint=self.ask)
 
 
 @dataclass(frozen=True)
@@ -100,6 +99,9 @@ class Shape:
             Denied: Row-level security may hide rows, or the role cannot be taken.
             Unsupported: A table, column, function or right is missing.
         """
-        refused = [(need, self.ways[need]) for need in needs if not self.ways[need].available]
-        for need, way in sorted(refused, key=lambda pair: not pair[1].refused):
-            raise way.failure(f"`{need}` is blocked here")
+        wanted = tuple(needs)
+        blocked = [(need, self.ways[need]) for need in wanted if not self.ways[need].available]
+        unchanged = "; nothing was changed" if any(need.writes for need in wanted) else ""
+        for need, way in sorted(blocked, key=lambda pair: not pair[1].refused):
+            failure = way.failure(f"`{need}` is blocked here")
+            raise type(failure)(f"{failure.message}{unchanged}", hint=failure.hint)

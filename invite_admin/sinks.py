@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+NOTHING = "nothing was changed"
+
+
 class ReaderLeft(Exception):
     """The reader of standard output closed its end."""
 
@@ -104,9 +107,9 @@ class NewFile:
         if os.path.lexists(path):
             raise _exists(path)
         if not path.parent.is_dir():
-            raise Failed(f"{path}: cannot be written: there is no such folder")
+            raise Failed(f"{path}: cannot be written: there is no such folder; {NOTHING}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise Failed(f"{path}: cannot be written: no right to write in that folder")
+            raise Failed(f"{path}: cannot be written: no right to write in that folder; {NOTHING}")
 
     def write(self, data: bytes) -> None:
         """Take some bytes; the first call makes the file.
@@ -159,7 +162,7 @@ class NewFile:
 
 def _exists(path: Path) -> BadInput:
     return BadInput(
-        f"{path} exists already, and a result never overwrites a file",
+        f"{path} exists already, and a result never overwrites a file; {NOTHING}",
         hint="name another file, or move that one away",
     )
 

@@ -94,7 +94,11 @@ def _sections(facts: dict[str, Any], found: list[Finding]) -> tuple[Section, ...
         (c["name"], "yes" if c["available"] else "BLOCKED", c["via"] or c["reason"])
         for c in facts["capabilities"]
     ]
-    told = [(f.level, f.message + (f"\n→ {f.hint}" if f.hint else "")) for f in found]
+    told = [
+        row
+        for f in found
+        for row in ((f.level, f.message), *([("", f"hint: {f.hint}")] if f.hint else []))
+    ]
     return (
         Section("Where", (), where),
         Section("What this login can do", ("capability", "can", "how, or why not"), able),

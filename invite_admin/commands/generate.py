@@ -66,7 +66,7 @@ def _report(store: Store, run: Run, terms: Terms, minted: list[Minted], worth: s
         named = f"batch: created at {began.isoformat()}"
         if store.request_id:
             named += f", request id {store.request_id}"
-        return [f"stored: {worth}", named, *_voiding(store, run)]
+        return [f"delivered and stored: {worth}", named, *_voiding(store, run)]
 
     rows = [(m.id, m.code, m.mask, terms.points, terms.expires_at, terms.note) for m in minted]
     return replace(Report(columns.GENERATED, rows), summary=summary)
