@@ -49,7 +49,7 @@ def find_actor(session: Session, shape: Shape, email: str) -> Actor:
     if len(rows) != 1:
         found = "is not in" if not rows else "stands more than once in"
         raise _refused(email, f"{found} {where}")
-    if "admin" not in [part.strip() for part in rows[0].role.split(",")]:
+    if "admin" not in rows[0].role.split(","):
         raise _refused(email, f"is no administrator in {where}")
     if rows[0].banned:
         raise _refused(email, f"is banned in {where}")
