@@ -100,6 +100,17 @@ class Telling:
 
         return self._report({i.position: became(i) for i in self.plan.items}, now, summary)
 
+    def summary(self, outcomes: Mapping[str, Outcome]) -> list[str]:
+        """Say in lines for people how many codes were changed, and how many were left."""
+        done = [row for row in self.plan.rows if outcomes[row.id] == self.verb.past]
+        left = Counter(str(o) for o in outcomes.values() if o != self.verb.past)
+        worth = text.counted(sum(row.points for row in done), "point")
+        lines = [f"{self.verb.past}: {text.counted(len(done), 'code')} worth {worth}"]
+        if left:
+            listed = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(left.items()))
+            lines.append(f"left as they are: {listed}")
+        return lines
+
     def preview(self, same: Callable[[Row], bool]) -> Report:
         """Report a change that would be made; ``same`` tells what has its values already."""
 

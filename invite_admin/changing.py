@@ -162,16 +162,20 @@ class _Changing:
     def do(self, store: Store, plan: Plan) -> Report:
         """Change what can be changed, and say of each code what became of it."""
         results = self.act.apply(store, plan.rows, plan.extras)
-        done = sum(result.outcome == self.act.verb.past for result in results.values())
+        telling = self.telling(plan)
+        outcomes = {identity: result.outcome for identity, result in results.items()}
 
         def summary() -> list[str]:
-            lines = [f"{self.act.verb.past}: {text.counted(done, 'code')}"]
-            if store.request_id and done:
-                lines.append(f"request id {store.request_id}")
-            return lines
+            lines = telling.summary(outcomes)
+            changed = any(outcome == self.act.verb.past for outcome in outcomes.values())
+            return (
+                [*lines, f"request id {store.request_id}"]
+                if store.request_id and changed
+                else lines
+            )
 
-        return self.telling(plan).done(
-            {identity: result.outcome for identity, result in results.items()},
+        return telling.done(
+            outcomes,
             {identity: result.row for identity, result in results.items() if result.row},
             summary,
         )

@@ -148,6 +148,8 @@ class Job:
         return self.run.command_line("list", "--created-since", began)
 
     def _conclude(self, report: Report) -> None:
+        if self.target.path:
+            self.run.say(f"written to {self.target.path}")
         for line in report.summary():
             self.run.say(line)
         if report.verdict:

@@ -90,6 +90,7 @@ def redeem(run: Run, code: str, email: str, target: Target) -> None:
     if len(names) != 1 or names[0].kind is not Kind.CODE:
         raise BadInput("one invite code is needed, its whole text")
     with run.stoppable():
+        sandbox.open_sandbox(run.say)
         result = sandbox.redeem(names[0].value, email)
         if result.error_code == "invalid_code":
             raise NotFound("there is no such code in the sandbox")
