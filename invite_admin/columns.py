@@ -69,8 +69,8 @@ STATS = (
 SANDBOX = (
     Column("folder"),
     Column("running"),
-    Column("pid", _NUMBER),
-    Column("step", _NUMBER),
+    Column("pid"),
+    Column("step"),
     Column("server_version"),
     Column("codes", _NUMBER),
     Column("psql"),

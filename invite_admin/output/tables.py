@@ -133,6 +133,8 @@ def _shown(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a
         return text.short_time(value, style.zone)
     if isinstance(value, float):
         return f"{value:.1%}"
+    if column.cell is Cell.NUMBER:
+        return f"{value:,}"
     return text.visible(str(value))
 
 
