@@ -50,11 +50,6 @@ def short_time(value: datetime | str, zone: tzinfo) -> str:
     return _in(value, zone).isoformat(sep=" ", timespec="minutes").replace("+00:00", "Z")
 
 
-def number(value: int) -> str:
-    """Write a whole number for people."""
-    return f"{value:,}"
-
-
 def counted(count: int, thing: str) -> str:
     """Write a count with its noun: ``1 code``, ``1,000 codes``."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -29,6 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CHOICE] = servers.choose()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the database server, so that it can be run on another one as well."""
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker("database")
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Name the server chosen, loudly where it is not testcontainers."""
     return config.stash[CHOICE].headline
