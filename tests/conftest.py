@@ -6,6 +6,7 @@ import signal
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+import forks
 import pytest
 import servers
 from admin import Admin
@@ -92,16 +93,30 @@ def database(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Datab
         cluster.drop(made)
 
 
+@pytest.fixture(scope="session")
+def processes() -> Iterator[forks.Forks]:
+    """What makes the processes of the tool."""
+    with forks.running() as made:
+        yield made
+
+
 @pytest.fixture
-def invite(database: Database, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Invite:
+def invite(
+    database: Database,
+    processes: forks.Forks,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Invite:
     """The tool on `database`, as a process of its own with its HOME and working directory."""
-    return Invite(database, tmp_path, tmp_path_factory.mktemp("home"))
+    return Invite(database, tmp_path, tmp_path_factory.mktemp("home"), processes)
 
 
 @pytest.fixture
-def invite_alone(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Invite:
+def invite_alone(
+    processes: forks.Forks, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Invite:
     """The tool with no database configured, and no server started for it."""
-    return Invite(None, tmp_path, tmp_path_factory.mktemp("home"))
+    return Invite(None, tmp_path, tmp_path_factory.mktemp("home"), processes)
 
 
 @pytest.fixture

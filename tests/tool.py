@@ -1,4 +1,8 @@
-"""Runs the tool as an operator does: a process of its own, in a clean environment."""
+"""Runs the tool as an operator does: a process of its own, in a clean environment.
+
+A call is a fork of one interpreter that has loaded the modules; `start`, and a call whose
+environment changes the interpreter itself, is a new interpreter.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,27 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from databases import ACTOR
+from forks import CLOSED, Start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from databases import Database
+    from forks import Forks
+
+__all__ = ["CLOSED", "MODULE", "Invite", "Result", "toml"]
 
 MODULE: Final = (sys.executable, "-m", "invite_admin")
 TIMEOUT: Final = 60.0
 """Seconds after which a command that hangs is killed, and its test fails."""
+INTERPRETER: Final = ("PYTHON", "LC_", "LANG")
+"""Beginnings of the variables that an interpreter reads when it starts."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +75,25 @@ class Invite:
         database: Whose URL it gets as INVITE_DATABASE_URL; None for none.
         folder: The working directory, where its invite.toml is written.
         home: Its HOME.
+        forks: Makes its processes.
     """
 
-    def __init__(self, database: Database | None, folder: Path, home: Path) -> None:
+    def __init__(self, database: Database | None, folder: Path, home: Path, forks: Forks) -> None:
         self.database = database
         self.folder = folder
         self.home = home
+        self._forks = forks
 
     def __call__(
         self,
         *args: str,
         login: str = "admin_runtime",
         stdin: str | bytes | None = None,
+        stdout: int | None = None,
         env: Mapping[str, str | None] | None = None,
         settings: Mapping[str, object] | None = None,
+        umask: int | None = None,
+        user: int | None = None,
         timeout: float = TIMEOUT,
     ) -> Result:
         """Run one command and wait for it.
@@ -86,20 +102,29 @@ class Invite:
             args: The command line after `invite`.
             login: Whose URL of the database the tool gets.
             stdin: What standard input holds; None for nothing. It is never a terminal.
+            stdout: A descriptor that becomes standard output, or CLOSED; None to keep what comes.
             env: Variables to add; None as a value takes one away.
             settings: Keys of invite.toml to add; None as a value takes one away.
+            umask: Its umask; None for the tests' own.
+            user: Its user and group id; None for the tests' own.
             timeout: Seconds until the command is killed and TimeoutExpired raised.
         """
-        done = subprocess.run(
-            [*MODULE, *args],
-            cwd=self.folder,
-            env=self.prepare(login=login, env=env, settings=settings),
-            input=stdin.encode() if isinstance(stdin, str) else stdin or b"",
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout, done.stderr)
+        environment = self.prepare(login=login, env=env, settings=settings)
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(stdin.encode() if isinstance(stdin, str) else stdin or b"")
+            given.seek(0)
+            streams = (given.fileno(), out.fileno() if stdout is None else stdout, err.fileno())
+            begin = Start(args, self.folder, environment, streams, umask, user)
+            new = any(name.startswith(INTERPRETER) for name in environment)
+            assert not new or stdout != CLOSED, "a new interpreter is not started without output"
+            status = interpret(begin, timeout) if new else self._forks.run(begin, timeout)
+            out.seek(0)
+            err.seek(0)
+            return Result(status, out.read(), err.read())
 
     def start(
         self,
@@ -131,7 +156,11 @@ class Invite:
             "write_role": "service_role" if login == "admin_runtime" else None,
         }
         text = toml({**defaults, **(settings or {})})
-        (self.folder / "invite.toml").write_text(text, encoding="utf-8")
+        with tempfile.NamedTemporaryFile(dir=self.home, delete=False) as made:
+            made.write(text.encode())
+            os.fchmod(made.fileno(), 0o644)
+        # At once, for another call may be reading it.
+        Path(made.name).replace(self.folder / "invite.toml")
         variables: dict[str, str | None] = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.home),
@@ -139,6 +168,22 @@ class Invite:
             **(env or {}),
         }
         return {name: value for name, value in variables.items() if value is not None}
+
+
+def interpret(begin: Start, timeout: float) -> int:
+    """Run one command in a new interpreter; return its exit status."""
+    return subprocess.run(
+        [*MODULE, *begin.arguments],
+        cwd=begin.folder,
+        env=begin.environment,
+        stdin=begin.streams[0],
+        stdout=begin.streams[1],
+        stderr=begin.streams[2],
+        umask=-1 if begin.umask is None else begin.umask,
+        user=begin.user,
+        timeout=timeout,
+        check=False,
+    ).returncode
 
 
 def toml(settings: Mapping[str, object]) -> str:
