@@ -10,6 +10,7 @@ from invite_admin import codes
 from invite_admin.catalogue import AUDIT, AUTH, CODES
 from invite_admin.errors import Denied, InviteError
 from invite_admin.model import Capability
+from invite_admin.shape import Block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from invite_admin.settings import Settings
     from invite_admin.store import Store
 
+_OF_THE_ROLE = (Block.NO_ROLE, Block.ROLE_DENIED)  # told once, for all capabilities
 FAR = timedelta(seconds=30)  # between two clocks
 
 
@@ -55,11 +57,11 @@ def find(store: Store, settings: Settings) -> list[Finding]:
 def _blocks(store: Store) -> Iterator[Finding]:
     told = set()
     for need, way in store.shape.ways.items():
-        if way.reason is None or way.reason in told:
+        if way.reason is None or way.reason in told or way.block in _OF_THE_ROLE:
             continue
         told.add(way.reason)
         level = "refused" if way.refused else "blocked"
-        code = "rows_hidden" if way.refused and "row-level" in way.reason else f"{need}_blocked"
+        code = str(way.block) if way.refused else f"{need}_blocked"
         yield Finding(level, code, f"{need} is BLOCKED: {way.reason}", way.ask)
 
 

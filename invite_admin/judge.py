@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from invite_admin import catalogue
 from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts, Sight
 from invite_admin.model import Capability
-from invite_admin.shape import USERS_TABLE, Shape, Way
+from invite_admin.shape import USERS_TABLE, Block, Shape, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,14 +72,16 @@ class _Judge:
         kind = self.facts.relations.get(CODES)
         if kind is None:
             return Way(
+                block=Block.NO_TABLE,
                 reason=f"there is no table {self.name} in this database",
                 ask="check that this is the right database, and `table` in the settings",
             )
         if kind not in ("r", "p"):
-            return Way(reason=f"{self.name} is not a table")
+            return Way(block=Block.OTHER_TABLE, reason=f"{self.name} is not a table")
         missing = sorted({*BASE, *HIDEABLE} - self.columns)
         if missing:
-            return Way(reason=f"{self.name} lacks the columns {', '.join(missing)}")
+            lacks = f"{self.name} lacks the columns {', '.join(missing)}"
+            return Way(block=Block.OTHER_TABLE, reason=lacks)
         return None
 
     def _way(self, need: Capability) -> Way:
@@ -122,30 +124,31 @@ class _Judge:
             return self._chosen(role, "direct")
         if any(not self._sight(role).lacks("s", columns) for role in self._roles()):
             return Way(
+                block=Block.ROWS_HIDDEN,
                 reason="row-level security may hide rows from this login, so no answer would be "
                 "complete",
                 ask=self._role_to_set(fits)
                 or "ask for a policy that shows this login every row, "
                 "or for a role that sees all of them",
-                refused=True,
             )
         lacking = self._sight(self.facts.login).lacks("s", columns)
         grant = f"GRANT SELECT ({', '.join(lacking)}) ON {self.name} TO YOUR_LOGIN"
-        return Way(
-            reason=reason or f"this login may not read {', '.join(lacking)}",
-            ask=self._role_to_set(fits) or f"ask for: {grant}",
+        return self._ungranted(
+            fits, reason or f"this login may not read {', '.join(lacking)}", grant
         )
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
         if name in self.facts.misfits:
             return Way(
+                block=Block.OTHER_FUNCTION,
                 reason=f"public.{name} takes other arguments than this tool knows",
                 ask="ask for a version of this tool that knows it",
             )
         callers = self.facts.functions.get(name)
         if callers is None:
             return Way(
+                block=Block.NO_FUNCTION,
                 reason=f"the function public.{name} is missing, and a direct write would bypass "
                 "the audit log",
                 ask="ask the application's team for the missing migration",
@@ -158,6 +161,7 @@ class _Judge:
     def _direct(self, need: Capability) -> Way:
         if need is Capability.REVOKE and self.step == 1:
             return Way(
+                block=Block.NO_REVOKE_COLUMNS,
                 reason=f"{self.name} has no columns revoked_at and revoked_by",
                 ask="ask the application's team for the migration that adds them",
             )
@@ -184,17 +188,21 @@ class _Judge:
         role = self.settings.write_role
         if role and role not in self.facts.roles:
             return Way(
+                block=Block.NO_ROLE,
                 reason=f"write_role {role} does not exist on this server",
-                refused=True,
                 ask="correct write_role in the settings or INVITE_WRITE_ROLE",
             )
         if role and role not in self.facts.reachable:
             return Way(
+                block=Block.ROLE_DENIED,
                 reason=f"this login may not take the write_role {role}",
-                refused=True,
                 ask=f"ask for: GRANT {role} TO YOUR_LOGIN",
             )
-        return Way(reason=reason, ask=self._role_to_set(fits) or f"ask for: {grant}")
+        return self._ungranted(fits, reason, grant)
+
+    def _ungranted(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
+        ask = self._role_to_set(fits) or f"ask for: {grant}"
+        return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant)
 
     def _role_to_set(self, fits: Callable[[str], bool]) -> str | None:
         """Name the line that would help, where no write role is set and one would do."""
@@ -218,8 +226,9 @@ class _Judge:
         columns, name = _USERS[users], USERS_TABLE[users]
         if users not in self.facts.relations:
             return Way(
+                block=Block.NO_USERS,
                 reason=f"there is neither {USERS_TABLE[IDENTITY]} nor {name}, so no actor "
-                "can be looked up"
+                "can be looked up",
             )
 
         def fits(role: str) -> bool:
@@ -228,8 +237,6 @@ class _Judge:
 
         if role := self._pick(fits):
             return self._chosen(role, name)
-        return Way(
-            reason=f"this login may not read {name}, so the actor cannot be looked up",
-            ask=self._role_to_set(fits)
-            or f"ask for: GRANT SELECT ({', '.join(columns)}) ON {name} TO YOUR_LOGIN",
-        )
+        reason = f"this login may not read {name}, so the actor cannot be looked up"
+        grant = f"GRANT SELECT ({', '.join(columns)}) ON {name} TO YOUR_LOGIN"
+        return self._ungranted(fits, reason, grant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from invite_admin.catalogue import AUTH, CODES, IDENTITY, Facts
@@ -19,6 +20,21 @@ STEPS = {1: "base", 2: "revocable", 3: "audited"}
 USERS_TABLE = {IDENTITY: "identity.users", AUTH: "auth.users"}
 
 
+class Block(StrEnum):
+    """The kinds of reasons why something cannot be done."""
+
+    NO_TABLE = "no_table"
+    OTHER_TABLE = "other_table"
+    NO_REVOKE_COLUMNS = "no_revoke_columns"
+    ROWS_HIDDEN = "rows_hidden"
+    NO_GRANT = "no_grant"
+    NO_FUNCTION = "no_function"
+    OTHER_FUNCTION = "other_function"
+    NO_ROLE = "no_role"
+    ROLE_DENIED = "role_denied"
+    NO_USERS = "no_users"
+
+
 @dataclass(frozen=True)
 class Way:
     """How something can be done, or why it cannot.
@@ -28,19 +44,26 @@ class Way:
         via: In words, how; None when it is blocked.
         reason: Why it is blocked; None when it is not.
         ask: What to ask for, or to set, so that it works; None when there is nothing to ask.
-        refused: Whether the block is a refusal (exit 6) and no lack (exit 5).
+        block: The kind of the reason; None when it is not blocked.
+        grant: The GRANT that is missing, as SQL; None where it is not a grant that is.
     """
 
     role: str | None = None
     via: str | None = None
     reason: str | None = None
     ask: str | None = None
-    refused: bool = False
+    block: Block | None = None
+    grant: str | None = None
 
     @property
     def available(self) -> bool:
         """Whether it can be done."""
         return self.reason is None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the block is a refusal (exit 6) and no lack (exit 5)."""
+        return self.block in (Block.ROWS_HIDDEN, Block.NO_ROLE, Block.ROLE_DENIED)
 
     def failure(self, what: str) -> InviteError:
         """Return the failure of a command that needs it."""
