@@ -9,7 +9,6 @@ import hashlib
 import re
 import secrets
 import unicodedata
-import uuid
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -22,8 +21,16 @@ FORM = f"{PREFIX}-{'X' * GROUP}-{'X' * GROUP}"
 
 _CODE = re.compile(rf"{PREFIX}-[A-Z0-9]{{{GROUP}}}-[A-Z0-9]{{{GROUP}}}")
 _MASK = re.compile(rf"{PREFIX}-\*{{{GROUP}}}-[A-Z0-9]{{{GROUP}}}")
-_DASHES = dict.fromkeys(
-    map(ord, "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u30fc"), "-"
+_ID = re.compile(r"(?:URN:UUID:)?(\{)?([0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})(?(1)\})")
+_LONGEST = 1_000  # characters of a text that may still be a code; the rest of it is blanks
+_SOFT_HYPHEN = re.compile("-?\u00ad+-?")
+# Stand for a hyphen, though Unicode does not call them dashes: minus signs, the hyphen bullet,
+# the long vowel mark of Japanese, box drawing.
+_DASHES = frozenset("\u02d7\u2043\u2212\u2500\u2501\u2796\u30fc")
+# Take no room on the screen, though Unicode does not call them format characters.
+_INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, range(0xFE00, 0xFE10)))
 )
 
 
@@ -85,16 +92,17 @@ def mask(code: str) -> str:
 
 def read_name(text: str) -> Name | None:
     """Read a code, an id or a mask, folding what people paste; None where it is none of them."""
+    if len(text) > _LONGEST:
+        return None
     folded = _fold(text)
     if _CODE.fullmatch(folded):
         return Name(Kind.CODE, digest(folded), mask(folded), folded != _as_the_application(text))
     if _MASK.fullmatch(folded):
         return Name(Kind.MASK, folded, folded)
-    try:
-        identity = str(uuid.UUID(folded)) if len(folded) == len(str(uuid.UUID(int=0))) else None
-    except ValueError:
-        return None
-    return Name(Kind.ID, identity, identity) if identity else None
+    if match := _ID.fullmatch(folded):
+        identity = match[2].lower()
+        return Name(Kind.ID, identity, identity)
+    return None
 
 
 def holds_code(text: str) -> bool:
@@ -104,9 +112,18 @@ def holds_code(text: str) -> bool:
 
 def _fold(text: str) -> str:
     """Drop blanks and invisible characters, make every dash a hyphen, widths and cases one."""
-    plain = unicodedata.normalize("NFKC", text.translate(_DASHES)).translate(_DASHES)
-    kept = (c for c in plain if not c.isspace() and unicodedata.category(c) not in ("Cf", "Cc"))
-    return "".join(kept).upper()
+    plain = map(_dash, unicodedata.normalize("NFKC", text))
+    kept = _SOFT_HYPHEN.sub("-", "".join(c for c in plain if not c.isspace()))
+    return "".join(c for c in kept if not _unseen(c)).upper()
+
+
+def _dash(character: str) -> str:
+    dash = unicodedata.category(character) == "Pd" or character in _DASHES
+    return "-" if dash else character
+
+
+def _unseen(character: str) -> bool:
+    return unicodedata.category(character) in ("Cf", "Cc") or character in _INVISIBLE
 
 
 def _as_the_application(text: str) -> str:
