@@ -148,8 +148,8 @@ class Telling:
         row = now.get(item.row.id) if item.row else None
         cells = {
             "position": item.position,
-            "id": item.row.id if item.row else None,
-            "mask": item.row.mask if item.row else _label(item),
+            "id": item.row.id if item.row else _label(item, Kind.ID),
+            "mask": item.row.mask if item.row else _label(item, Kind.CODE, Kind.MASK),
             "outcome": str(outcome),
             "detail": self._detail(item, outcome, row),
             "expires_at": row.expires_at if row else None,
@@ -191,5 +191,6 @@ def _unfit(item: Item) -> Outcome:
     return Outcome.AMBIGUOUS if item.rows else Outcome.NOT_FOUND
 
 
-def _label(item: Item) -> str | None:
-    return item.name.label if item.name and item.name.kind is not Kind.ID else None
+def _label(item: Item, *kinds: Kind) -> str | None:
+    """Return what may be shown of a name, where it is one of these kinds."""
+    return item.name.label if item.name and item.name.kind in kinds else None
