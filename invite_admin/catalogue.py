@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -32,7 +30,7 @@ FUNCTIONS = {
 # every role the login could take. Rows may be hidden where row security is active for the viewer
 # unless a permissive policy for SELECT applies to it whose qualification is plainly `true`, and
 # no restrictive one applies as well.
-_QUERY = sa.text(r"""
+_QUERY = r"""
 with viewer as (
     select r.oid, r.rolname::text as name, r.rolname = current_user as login,
            r.rolsuper or r.rolbypassrls as bypasses,
@@ -95,7 +93,7 @@ select (select jsonb_agg(to_jsonb(v) - 'oid' order by v.login desc, v.name)
        (select coalesce(jsonb_object_agg(r.kind, r.relkind), '{}') from relation r) as relations,
        (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from sight s) as sights,
        (select coalesce(jsonb_agg(to_jsonb(a)), '[]') from admin a) as functions
-""")
+"""
 
 
 @dataclass(frozen=True)
@@ -151,8 +149,10 @@ class Facts:
 
 def ask(session: Session, settings: Settings) -> Facts:
     """Ask the catalogue, as the login, in one statement."""
+    import sqlalchemy as sa  # noqa: PLC0415 - heavy; only a command that runs needs it
+
     row = session.execute(
-        _QUERY,
+        sa.text(_QUERY),
         {
             "membership": "SET" if session.server.number >= 160000 else "MEMBER",  # noqa: PLR2004
             "write_role": settings.write_role,

@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass, field
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -15,12 +16,14 @@ from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import tzinfo
 
 FILE_NAME = "invite.toml"
 URL_VARIABLE = "INVITE_DATABASE_URL"
 LIBPQ_VARIABLES = ("PGHOST", "PGSERVICE", "PGDATABASE")
 MAX_POINTS = 2**31 - 1  # the column is an integer
 
+_NO_ZONE = re.compile(r"(localtime|posixrules|Factory)$|(posix|right)/")
 _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_$]{0,62}"
 
 
@@ -61,7 +64,7 @@ class Settings:
     table: str = "redemption_codes"
     actor: str | None = None
     write_role: str | None = None
-    timezone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    timezone: tzinfo = UTC
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)
     sandbox: bool = False
@@ -105,15 +108,17 @@ def load(
 
 def _find(config: Path | None, user_folder: Path, variables: Mapping[str, str]) -> Path | None:
     named = config or (Path(variables["INVITE_CONFIG"]) if variables.get("INVITE_CONFIG") else None)
-    if named:
-        return named.absolute()
-    candidates = (Path(FILE_NAME).absolute(), user_folder / FILE_NAME)
-    return next((path for path in candidates if path.exists()), None)
+    candidates = (named,) if named else (Path(FILE_NAME), user_folder / FILE_NAME)
+    found = next((path for path in candidates if named or os.path.lexists(path)), None)
+    try:
+        return found and found.absolute()
+    except FileNotFoundError:  # the working directory was removed
+        return found
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         document = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
@@ -123,7 +128,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise BadInput(
             f"settings file {path}: not TOML, at {place[0] if place else 'an unknown place'}"
         ) from None
-    return _settings(document, lambda section, key: f"{path}, {_place(text, section, key)}")
+    except (RecursionError, ValueError):
+        raise BadInput(f"settings file {path}: not TOML that this tool reads") from None
+    return _settings(document, lambda section, key: f"{path}, line {_line(text, section, key)}")
 
 
 def _settings(document: dict[str, Any], place: Callable[[str, str], str]) -> dict[str, Any]:
@@ -147,15 +154,19 @@ def _table(value: str) -> tuple[str, str] | None:
     return (match[1] or "public", match[2]) if match else None
 
 
-def _zone(value: str) -> ZoneInfo | None:
+def _zone(value: str) -> tzinfo | None:
+    """Return a zone of this name; UTC needs no zone database, and this machine's zone is none."""
+    if value == "UTC":
+        return UTC
     try:
-        return ZoneInfo(value)
+        return None if _NO_ZONE.match(value) else ZoneInfo(value)
     except (ValueError, OSError, LookupError):
         return None
 
 
 def _email(value: str) -> str | None:
-    return value.strip().lower() if re.fullmatch(r"\s*[^\s@]+@[^\s@]+\s*", value) else None
+    email = value.strip().lower()
+    return email if re.fullmatch(r"[^\s@]+@[^\s@]+", email) and email.isprintable() else None
 
 
 def _role(value: str) -> str | None:
@@ -195,14 +206,19 @@ def _checked(key: str, value: object, where: str, section: str = "") -> Any:  # 
     return result
 
 
-def _place(text: str, section: str, key: str) -> str:
-    """Name a key's line; TOML's own parser keeps no line numbers."""
-    current = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[([^\]]*)\]", line):
-            current = header[1].strip()
-            if not section and current == key:
-                return f"line {number}"
-        elif current == section and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
-            return f"line {number}"
-    return f"key {section + '.' if section else ''}{key}"
+def _line(text: str, section: str, key: str) -> int:
+    """Return the line where a key is set; TOML's own parser keeps no line numbers.
+
+    The statement that brings the key is the first after which it is there.
+    """
+    lines = text.split("\n")
+    first = 1
+    for last in range(1, len(lines)):
+        try:
+            document = tomllib.loads("\n".join(lines[:last]))
+        except tomllib.TOMLDecodeError:  # inside a statement of several lines
+            continue
+        if key in (document.get(section, {}) if section else document):
+            return first
+        first = last + 1
+    return first

@@ -110,7 +110,7 @@ def _with_offset(naive: datetime, offset: str) -> datetime:
     if offset == "Z":
         return naive.replace(tzinfo=UTC)
     hours, minutes = int(offset[1:3]), int(offset[4:6])
-    if minutes > 59:  # noqa: PLR2004 - minutes of an hour
+    if hours > 15 or minutes > 59:  # noqa: PLR2004 - the server reads offsets below 16 hours
         raise ValueError(offset)
     distance = timedelta(hours=hours, minutes=minutes)
     aware = naive.replace(tzinfo=timezone(distance if offset[0] == "+" else -distance))
