@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STDIN = "-"
+_BETWEEN = re.compile(r"[\s,]*")
 _HINT = f"a code ({FORM}), an id or a mask a line, or what `generate` wrote as csv, json or jsonl"
 
 
@@ -40,15 +42,23 @@ def read_file(path: Path | None) -> list[Name]:
     source = "standard input" if path is None else str(path)
     try:
         data = sys.stdin.buffer.read() if path is None else path.read_bytes()
-        text = data.decode("utf-8-sig")
+        text = _decoded(data, source)
     except OSError as error:
         raise BadInput(f"{source} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{source} is not UTF-8 text", hint=_HINT) from None
     names = [_name(word, f"{source}, line {line}") for line, word in _words(text, source)]
     if not names:
         raise BadInput(f"{source} holds no code, id or mask; nothing was changed", hint=_HINT)
     return names
+
+
+def _decoded(data: bytes, source: str) -> str:
+    """Return the text with one kind of line end, whatever wrote it."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{source}, line {line}: not UTF-8 text", hint=_HINT) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _name(word: str, place: str) -> Name:
@@ -65,8 +75,8 @@ def _words(text: str, source: str) -> Iterator[tuple[int, str]]:
         yield from _of_json(text, source)
     elif start == "{":
         for line, content in _lines(text):
-            yield line, _id_of(_parsed(content, f"{source}, line {line}"), f"{source}, line {line}")
-    elif "id" in next(csv.reader([text.lstrip().split("\n", 1)[0]]), []):
+            yield line, _id_of(_parsed(content, source, line), f"{source}, line {line}")
+    elif _has_id(text.lstrip().partition("\n")[0]):
         yield from _of_csv(text, source)
     else:
         yield from _lines(text)
@@ -78,24 +88,52 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _of_json(text: str, source: str) -> Iterator[tuple[int, str]]:
     document = _parsed(text, source)
-    for number, item in enumerate(document if isinstance(document, list) else [], start=1):
-        yield number, _id_of(item, f"{source}, item {number}")
+    for line, item in _items(text, len(document) if isinstance(document, list) else 0):
+        yield line, _id_of(item, f"{source}, line {line}")
+
+
+def _items(text: str, count: int) -> Iterator[tuple[int, object]]:
+    """Yield the items of a JSON array with the lines where they begin."""
+    decoder, line, end = json.JSONDecoder(), 1, text.index("[") + 1
+    counted = 0
+    for _ in range(count):
+        begin = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]  # it always matches
+        item, end = decoder.raw_decode(text, begin)
+        line, counted = line + text.count("\n", counted, begin), begin
+        yield line, item
+
+
+def _has_id(header: str) -> bool:
+    try:
+        return "id" in next(csv.reader([header], strict=True))
+    except csv.Error:
+        return False
 
 
 def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
-    reader = csv.DictReader(io.StringIO(text.lstrip(), newline=""))
+    """Yield the ids of a table, each with the line where its row begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    place, line = -1, 1
     try:
         for row in reader:
-            yield reader.line_num, row.get("id") or ""
+            if place >= 0 and any(row):
+                identity = row[place] if place < len(row) else None
+                yield line, _id_of({"id": identity}, f"{source}, line {line}")
+            elif any(map(str.strip, row)):
+                place = row.index("id")
+            line = reader.line_num + 1
     except csv.Error:
-        raise BadInput(f"{source}, line {reader.line_num}: not CSV", hint=_HINT) from None
+        raise BadInput(f"{source}, line {line}: not CSV; nothing was changed", hint=_HINT) from None
 
 
-def _parsed(text: str, place: str) -> object:
+def _parsed(text: str, source: str, first: int = 1) -> object:
     try:
         found: object = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadInput(f"{place}: not JSON; nothing was changed", hint=_HINT) from None
+    except (ValueError, RecursionError) as error:
+        line = first + getattr(error, "lineno", 1) - 1
+        raise BadInput(
+            f"{source}, line {line}: not JSON; nothing was changed", hint=_HINT
+        ) from None
     return found
 
 
@@ -103,5 +141,5 @@ def _id_of(item: object, place: str) -> str:
     identity = item.get("id") if isinstance(item, dict) else None
     name = read_name(identity) if isinstance(identity, str) else None
     if name is None or name.kind is not Kind.ID:
-        raise BadInput(f"{place}: an object without an id; nothing was changed", hint=_HINT)
+        raise BadInput(f"{place}: no id; nothing was changed", hint=_HINT)
     return name.value
