@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from invite_admin.settings import Settings
+    from invite_admin.shape import Shape
     from invite_admin.store import Store
 
 _OF_THE_ROLE = (Block.NO_ROLE, Block.ROLE_DENIED)  # told once, for all capabilities
@@ -40,23 +41,38 @@ class Finding:
 
 
 def find(store: Store, settings: Settings) -> list[Finding]:
-    """Return the findings, the worst first."""
-    found = [
-        *_blocks(store),
-        *_audit(store),
-        *_actor(store, settings),
-        *_role(store, settings),
-        *_reading(store, settings),
-        *_hash(store),
-        *_server(store, settings),
-    ]
+    """Return the findings of an open transaction, the worst first."""
+    return _sorted([*_of_shape(store.shape, settings), *_of_session(store, settings)])
+
+
+def find_in_shape(shape: Shape, settings: Settings) -> list[Finding]:
+    """Return what table and login alone lead to, the worst first."""
+    return _sorted(_of_shape(shape, settings))
+
+
+def _sorted(found: list[Finding]) -> list[Finding]:
     order = ("refused", "blocked", "warning", "note")
     return sorted(found, key=lambda finding: order.index(finding.level))
 
 
-def _blocks(store: Store) -> Iterator[Finding]:
+def _of_shape(shape: Shape, settings: Settings) -> list[Finding]:
+    return [
+        *_blocks(shape),
+        *_audit(shape),
+        *_role(shape, settings),
+        *_claim(shape),
+        *_reading(shape, settings),
+        *_hash(shape),
+    ]
+
+
+def _of_session(store: Store, settings: Settings) -> list[Finding]:
+    return [*_actor(store, settings), *_server(store, settings)]
+
+
+def _blocks(shape: Shape) -> Iterator[Finding]:
     told = set()
-    for need, way in store.shape.ways.items():
+    for need, way in shape.ways.items():
         if way.reason is None or way.reason in told or way.block in _OF_THE_ROLE:
             continue
         told.add(way.reason)
@@ -65,8 +81,8 @@ def _blocks(store: Store) -> Iterator[Finding]:
         yield Finding(level, code, f"{need} is BLOCKED: {way.reason}", way.ask)
 
 
-def _audit(store: Store) -> Iterator[Finding]:
-    sight = store.shape.facts.sights.get((AUDIT, store.shape.facts.login))
+def _audit(shape: Shape) -> Iterator[Finding]:
+    sight = shape.facts.sights.get((AUDIT, shape.facts.login))
     if sight and sight.hidden and not sight.lacks("s", ("request_id",)):
         yield Finding(
             "warning",
@@ -90,7 +106,10 @@ def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
     except InviteError as error:
         level = "refused" if isinstance(error, Denied) else "blocked"
         yield Finding(level, "actor_refused", _reason(error), error.hint)
-    if store.shape.users == AUTH:
+
+
+def _claim(shape: Shape) -> Iterator[Finding]:
+    if shape.users == AUTH:
         yield Finding(
             "note",
             "no_admin_flag",
@@ -101,8 +120,8 @@ def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
     )
 
 
-def _role(store: Store, settings: Settings) -> Iterator[Finding]:
-    role, facts = settings.write_role, store.shape.facts
+def _role(shape: Shape, settings: Settings) -> Iterator[Finding]:
+    role, facts = settings.write_role, shape.facts
     if role and role not in facts.roles:
         yield Finding(
             "refused",
@@ -119,8 +138,8 @@ def _role(store: Store, settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _reading(store: Store, settings: Settings) -> Iterator[Finding]:
-    way = store.shape.ways[Capability.READ]
+def _reading(shape: Shape, settings: Settings) -> Iterator[Finding]:
+    way = shape.ways[Capability.READ]
     if way.available and way.role:
         yield Finding(
             "note",
@@ -129,8 +148,8 @@ def _reading(store: Store, settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _hash(store: Store) -> Iterator[Finding]:
-    facts = store.shape.facts
+def _hash(shape: Shape) -> Iterator[Finding]:
+    facts = shape.facts
     sight = facts.sights.get((CODES, facts.login))
     if sight and not sight.lacks("s", ("code_hash", "code_mask")):
         yield Finding(

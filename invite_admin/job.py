@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from invite_admin.model import Capability, Report
     from invite_admin.run import Run, Target
-    from invite_admin.settings import Settings
+    from invite_admin.shape import Shape
     from invite_admin.store import Store
 
 NOT_STORED = "nothing was stored"
@@ -109,10 +109,17 @@ class Job:
         settings = self.run.settings
         with Database(settings, self.run.say).transaction(writing=writing) as session:
             store = Store(session, look(session, settings), settings, self.run.say)
-            for line in _whereabouts(store, settings, self.needs):
-                self.run.say(line)
+            self._announce(store)
             store.require(self.needs)
             yield store
+
+    def _announce(self, store: Store) -> None:
+        """Name where the command acts, before it does."""
+        server, settings = store.session.server, self.run.settings
+        address = f"sandbox, {server.address}" if settings.sandbox else server.address
+        place = Place(address, server.database, server.login, settings.actor)
+        for line in whereabouts(place, store.shape, self.needs):
+            self.run.say(line)
 
     def _hand_over(
         self, report: Report, sink: sinks.Sink, style: output.Style, undone: str
@@ -156,21 +163,26 @@ class Job:
             raise report.verdict
 
 
-def _whereabouts(store: Store, settings: Settings, needs: Sequence[Capability]) -> Iterator[str]:
-    """Name where a command acts, and as whom."""
+@dataclass(frozen=True)
+class Place:
+    """Where a command acts, and as whom; ``actor`` is None where nobody is configured."""
+
+    server: str
+    database: str
+    login: str
+    actor: str | None
+
+
+def whereabouts(place: Place, shape: Shape, needs: Sequence[Capability]) -> Iterator[str]:
+    """Say in lines where a command acts, and as whom."""
     from invite_admin.shape import STEPS  # noqa: PLC0415 - comes with the store
 
-    server, shape = store.session.server, store.shape
     step = f"step {shape.step}: {STEPS[shape.step]}" if shape.step else "no known table"
-    name = "sandbox, " if settings.sandbox else ""
-    yield f"on {name}{server.address}, database {server.database} ({step})"
-    ways = [shape.ways[need] for need in needs if need.writes] or [
-        shape.ways[need] for need in needs
-    ]
+    yield f"on {place.server}, database {place.database} ({step})"
+    writing = [shape.ways[need] for need in needs if need.writes]
+    ways = writing or [shape.ways[need] for need in needs]
     via = next((way.via for way in ways if way.via), "blocked")
-    if any(need.writes for need in needs):
-        yield f"login {server.login}, actor {settings.actor}, writes: {via}"
-    elif needs:
-        yield f"login {server.login}, reads: {via}"
+    if writing:
+        yield f"login {place.login}, actor {place.actor}, writes: {via}"
     else:
-        yield f"login {server.login}"
+        yield f"login {place.login}, reads: {via}" if ways else f"login {place.login}"

@@ -106,7 +106,7 @@ class NewFile:
         self._file: BinaryIO | None = None
         if os.path.lexists(path):
             raise _exists(path)
-        if not path.parent.is_dir():
+        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
             raise Failed(f"{path}: cannot be written: there is no such folder; {NOTHING}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise Failed(f"{path}: cannot be written: no right to write in that folder; {NOTHING}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from invite_admin import __version__, findings
+from invite_admin import __version__, checkup, findings
+from invite_admin.checkup import Where
 from invite_admin.errors import Denied, InviteError, Unsupported
-from invite_admin.model import Column, Layout, Report, Section
+from invite_admin.model import Column, Layout, Report
 from invite_admin.options import database_command
-from invite_admin.shape import STEPS
 
 if TYPE_CHECKING:
     from invite_admin.findings import Finding
@@ -35,74 +34,23 @@ def command(store: Store, *, run: Run, **_: object) -> Report:
     \b
     Example: invite check
     """
-    found = findings.find(store, run.settings)
-    facts = _facts(store, run, found)
+    server, settings = store.session.server, run.settings
+    where = Where(
+        tool=__version__,
+        server=f"{server.address}, PostgreSQL {server.version}",
+        database=server.database,
+        login=server.login,
+        role=settings.write_role,
+        settings=str(settings.path) if settings.path else None,
+    )
+    found = findings.find(store, settings)
+    facts = checkup.facts(where, store.shape, found)
     return Report(
         _COLUMNS,
         [tuple(facts[column.key] for column in _COLUMNS)],
         Layout.OBJECT,
-        sections=_sections(facts, found),
+        sections=checkup.sections(where, store.shape, found),
         verdict=_verdict(found),
-    )
-
-
-def _facts(store: Store, run: Run, found: list[Finding]) -> dict[str, Any]:
-    server, shape, settings = store.session.server, store.shape, run.settings
-    return {
-        "tool": __version__,
-        "server": f"{server.address}, PostgreSQL {server.version}",
-        "database": server.database,
-        "login": server.login,
-        "role": settings.write_role,
-        "step": shape.step or None,
-        "settings": str(settings.path) if settings.path else None,
-        "table": shape.name,
-        "writes": ("functions" if shape.by_functions else "direct") if shape.step else None,
-        "capabilities": [
-            {
-                "name": str(need),
-                "available": way.available,
-                "via": way.via,
-                "reason": way.reason,
-            }
-            for need, way in shape.ways.items()
-        ],
-        "findings": [asdict(finding) for finding in found],
-        "gate": None,
-        "limits": None,
-    }
-
-
-def _sections(facts: dict[str, Any], found: list[Finding]) -> tuple[Section, ...]:
-    step = f"{facts['step']} ({STEPS[facts['step']]})" if facts["step"] else "unknown"
-    where = [
-        (key, str(facts[key] if key != "step" else step))
-        for key in (
-            "tool",
-            "server",
-            "database",
-            "login",
-            "role",
-            "settings",
-            "table",
-            "step",
-            "writes",
-        )
-        if facts[key] is not None
-    ]
-    able = [
-        (c["name"], "yes" if c["available"] else "BLOCKED", c["via"] or c["reason"])
-        for c in facts["capabilities"]
-    ]
-    told = [
-        row
-        for f in found
-        for row in ((f.level, f.message), *([("", f"hint: {f.hint}")] if f.hint else []))
-    ]
-    return (
-        Section("Where", (), where),
-        Section("What this login can do", ("capability", "can", "how, or why not"), able),
-        Section("Findings", ("level", "finding"), told),
     )
 
 
