@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
-import unicodedata
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!{}])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!{}$])")
 _PLAIN_MASK = re.compile(r"[A-Za-z0-9*-]+")
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, bidi marks, lone surrogates, separators
+# Unicode's controls, format characters (bidi marks among them), lone surrogates, separators.
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
+    r"\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff\ufeff"
+    r"\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    r"\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+)
 
 
 def visible(text: str) -> str:
     """Show control and invisible characters as escapes, so that none reaches a terminal."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escaped(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
+    return _UNSEEN.sub(_escaped, text)
+
+
+def json_visible(line: str) -> str:
+    """Write the invisible characters of a line of JSON as JSON's own escapes."""
+    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], line)
 
 
 def markdown(text: str) -> str:
@@ -55,12 +64,15 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def _in(value: datetime, zone: tzinfo) -> datetime:
+    """Put an instant into a zone, or into UTC where RFC 3339 cannot write the zone's offset."""
     try:
-        return value.astimezone(zone)
+        local = value.astimezone(zone)
     except OverflowError:  # the first and the last day that Python knows
         return value.astimezone(UTC)
+    offset = local.utcoffset() or timedelta()
+    return local if not offset % timedelta(minutes=1) else value.astimezone(UTC)

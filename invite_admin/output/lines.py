@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
@@ -16,14 +15,13 @@ if TYPE_CHECKING:
 
     from invite_admin.model import Column, Report
     from invite_admin.output.style import Style
-
-_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_LINE_END = "\r\n"  # Python's writer quotes the characters of its line end
 
 
 def write_csv(report: Report, style: Style) -> Iterator[str]:
     """Write comma-separated values, cells that look like formulas guarded."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer, lineterminator=_LINE_END)
     guard = (lambda cell: cell) if style.raw else text.spreadsheet
 
     def cell(column: Column, value: object) -> str:
@@ -62,8 +60,7 @@ def _objects(report: Report, style: Style) -> Iterator[str]:
             column.key: _value(column, value, style)
             for column, value in zip(report.columns, row, strict=True)
         }
-        line = json.dumps(found, ensure_ascii=False)
-        yield _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+        yield text.json_visible(json.dumps(found, ensure_ascii=False))
 
 
 def _value(column: Column, value: Any, style: Style) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -74,11 +71,12 @@ def _value(column: Column, value: Any, style: Style) -> Any:  # noqa: ANN401 - w
 
 
 def _plain(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a value of any column
-    return str(_value(column, value, style))
+    found = _value(column, value, style)
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
 def _drained(buffer: io.StringIO) -> str:
-    found = buffer.getvalue()
+    found = buffer.getvalue().removesuffix(_LINE_END) + "\n"
     buffer.seek(0)
     buffer.truncate()
     return found

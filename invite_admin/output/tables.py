@@ -10,7 +10,7 @@ from invite_admin.errors import BadInput
 from invite_admin.model import Cell, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from invite_admin.model import Column, Report, Section
     from invite_admin.output.style import Style
@@ -26,7 +26,7 @@ def write_table(report: Report, style: Style) -> Iterator[str]:
         return
     columns, rows = _held(report, style, _shown)
     drawn = "" if report.layout is Layout.RECORDS else _drawn(columns, rows, style.width)
-    too_wide = style.terminal and max(map(len, drawn.splitlines()), default=0) > style.width
+    too_wide = style.terminal and max(map(_width, drawn.splitlines()), default=0) > style.width
     yield _records(report, style, rows) if too_wide or not drawn else drawn
 
 
@@ -34,16 +34,9 @@ def _drawn(columns: Sequence[Column], rows: list[list[str]], width: int) -> str:
     from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
 
     headers = [_header(column) for column in columns]
-    return (
-        tabulate(
-            rows,
-            headers=headers,
-            disable_numparse=True,
-            colalign=["right" if c.cell is Cell.NUMBER else "left" for c in columns],
-            maxcolwidths=_widths(columns, headers, rows, width),
-        )
-        + "\n"
-    )
+    align = ["right" if column.cell is Cell.NUMBER else "left" for column in columns]
+    cells = _wrapped(rows, _rooms(columns, headers, rows, width))
+    return tabulate(cells, headers=headers, disable_numparse=True, colalign=align) + "\n"
 
 
 def _header(column: Column) -> str:
@@ -51,19 +44,15 @@ def _header(column: Column) -> str:
     return column.key.replace("_", "\n" if column.cell is Cell.NUMBER else " ")
 
 
-def _widths(
+def _rooms(
     columns: Sequence[Column], headers: list[str], rows: list[list[str]], width: int
-) -> list[int | None] | None:
+) -> list[int | None]:
     """Give prose what the other columns leave."""
-    from wcwidth import wcswidth  # noqa: PLC0415 - comes with tabulate
-
     prose = [column.cell is Cell.PROSE for column in columns]
-    if not rows or not any(prose):
-        return None
+    if not any(prose):
+        return [None] * len(columns)
     used = sum(
-        max(*(wcswidth(row[i]) for row in rows), *map(len, headers[i].split("\n"))) + 2
-        for i in range(len(columns))
-        if not prose[i]
+        _taken(headers[i], [row[i] for row in rows]) for i in range(len(columns)) if not prose[i]
     )
     share = max(NARROWEST, (width - used) // prose.count(True) - 2)
     return [share if wide else None for wide in prose]
@@ -72,32 +61,67 @@ def _widths(
 def _records(report: Report, style: Style, rows: list[list[str]]) -> str:
     """Lay each row out as names and values, one a line; what has no value is left out."""
     names = [column.key.replace("_", " ") for column in _columns(report)]
-    room = style.width - max(map(len, names)) - 2
-    return "\n".join(
-        _pairs([(name, cell) for name, cell in zip(names, row, strict=True) if cell], room)
-        for row in rows
-    )
+    pairs = [[[n, cell] for n, cell in zip(names, row, strict=True) if cell] for row in rows]
+    return "\n".join(_filled((), record, style.width, "plain") for record in pairs)
 
 
-def _pairs(pairs: Sequence[Sequence[str]], room: int) -> str:
+def _filled(headers: Sequence[str], rows: list[list[str]], width: int, form: str) -> str:
+    """Draw a table whose last column takes what the others leave."""
     from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
 
-    widths = [None, room]
-    return tabulate(pairs, tablefmt="plain", disable_numparse=True, maxcolwidths=widths) + "\n"
+    places = range(len(rows[0]) - 1 if rows else 0)
+    used = sum(_taken(headers[i] if headers else "", [row[i] for row in rows]) for i in places)
+    cells = _wrapped(rows, [*(None for _ in places), max(NARROWEST, width - used)])
+    return tabulate(cells, headers, tablefmt=form, disable_numparse=True) + "\n"
 
 
 def _section(section: Section, width: int) -> str:
     """Draw one part of an object, its last column wrapped."""
-    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
-
     rows = [[text.visible(cell) for cell in row] for row in section.rows]
-    heads = section.columns or [""] * len(rows[0] if rows else ())
-    used = [max(len(row[i]) for row in (heads, *rows)) + 2 for i in range(len(heads) - 1)]
-    room = width - sum(used)
-    if not section.columns:
-        return _pairs(rows, room)
-    widths = [*([None] * len(used)), room]
-    return tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths) + "\n"
+    return _filled(section.columns, rows, width, "simple" if section.columns else "plain")
+
+
+def _taken(header: str, cells: Iterable[str]) -> int:
+    """Return how wide tabulate draws a column, and the gap after it."""
+    named = max(map(len, header.split("\n"))) + 2 if header else 0
+    return max(named, *map(_width, cells), 0) + 2
+
+
+def _wrapped(rows: list[list[str]], rooms: Sequence[int | None]) -> list[list[str]]:
+    """Break the cells of some columns into lines; tabulate would read ``1,000`` as a number."""
+    return [
+        [
+            cell if room is None else _broken(cell, room)
+            for cell, room in zip(row, rooms, strict=True)
+        ]
+        for row in rows
+    ]
+
+
+def _broken(cell: str, room: int) -> str:
+    """Break a text into lines of at most ``room`` columns, at blanks where it has them."""
+    lines = [""]
+    for word in cell.split(" "):
+        rest = f"{lines[-1]} {word}" if lines[-1] else word
+        if _width(rest) > room and lines[-1]:
+            lines.append("")
+            rest = word
+        while _width(rest) > room:
+            fitting = 1
+            while _width(rest[: fitting + 1]) <= room:
+                fitting += 1
+            lines[-1:] = [rest[:fitting], ""]
+            rest = rest[fitting:]
+        lines[-1] = rest
+    return "\n".join(lines)
+
+
+def _width(line: str) -> int:
+    """Return how many columns of a terminal a line takes."""
+    from wcwidth import wcswidth  # noqa: PLC0415 - comes with tabulate
+
+    columns: int = wcswidth(line)
+    return columns
 
 
 def _marked_section(section: Section) -> str:
