@@ -7,12 +7,13 @@ import os
 import pkgutil
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from invite_admin import __version__, commands, errors
+from invite_admin import __version__, commands, errors, sinks
 from invite_admin.params import Refusal
 from invite_admin.run import NOTHING_CHANGED, Run
 
@@ -83,6 +84,10 @@ def run(arguments: Sequence[str]) -> int:
         return _tell(errors.Stopped(f"stopped by Ctrl-C; {NOTHING_CHANGED}"))
     except errors.TerminationSignal:
         return _tell(errors.Terminated(f"stopped by SIGTERM; {NOTHING_CHANGED}"))
+    except OSError as error:  # the help, for one, could not be written
+        with suppress(errors.Failed, sinks.ReaderLeft):
+            sinks.StandardOutput(sys.stdout.buffer).finish()
+        return _tell(errors.Failed(f"the operating system refused: {error.strerror}"))
     return result if isinstance(result, int) else 0
 
 

@@ -110,6 +110,11 @@ def holds_code(text: str) -> bool:
     return _CODE.search(_fold(text)) is not None
 
 
+def without_code(name: str) -> str:
+    """Return the name of a file to show; one that has a whole code in it is not repeated."""
+    return "(a name with a code in it)" if holds_code(name) else name
+
+
 def _fold(text: str) -> str:
     """Drop blanks and invisible characters, make every dash a hyphen, widths and cases one."""
     plain = map(_dash, unicodedata.normalize("NFKC", text))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from invite_admin.codes import Secret
+from invite_admin.codes import Secret, without_code
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
@@ -117,20 +117,21 @@ def _find(config: Path | None, user_folder: Path, variables: Mapping[str, str]) 
 
 
 def _read(path: Path) -> dict[str, Any]:
+    shown = without_code(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
         document = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"settings file {path}: cannot be read: {reason}") from None
+        raise BadInput(f"settings file {shown}: cannot be read: {reason}") from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"line \d+, column \d+|end of document", str(error))
         raise BadInput(
-            f"settings file {path}: not TOML, at {place[0] if place else 'an unknown place'}"
+            f"settings file {shown}: not TOML, at {place[0] if place else 'an unknown place'}"
         ) from None
     except (RecursionError, ValueError):
-        raise BadInput(f"settings file {path}: not TOML that this tool reads") from None
-    return _settings(document, lambda section, key: f"{path}, line {_line(text, section, key)}")
+        raise BadInput(f"settings file {shown}: not TOML that this tool reads") from None
+    return _settings(document, lambda section, key: f"{shown}, line {_line(text, section, key)}")
 
 
 def _settings(document: dict[str, Any], place: Callable[[str, str], str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from invite_admin.codes import without_code
 from invite_admin.errors import BadInput, Failed
 
 if TYPE_CHECKING:
@@ -105,11 +106,11 @@ class NewFile:
         self._path = path
         self._file: BinaryIO | None = None
         if os.path.lexists(path):
-            raise _exists(path)
+            raise self._exists()
         if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
-            raise Failed(f"{path}: cannot be written: there is no such folder; {NOTHING}")
+            raise self._failed(f"there is no such folder; {NOTHING}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise Failed(f"{path}: cannot be written: no right to write in that folder; {NOTHING}")
+            raise self._failed(f"no right to write in that folder; {NOTHING}")
 
     def write(self, data: bytes) -> None:
         """Take some bytes; the first call makes the file.
@@ -123,9 +124,9 @@ class NewFile:
                 self._file = self._open()
             self._file.write(data)
         except FileExistsError:
-            raise _exists(self._path) from None
+            raise self._exists() from None
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._failed(error.strerror) from None
 
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
@@ -141,7 +142,7 @@ class NewFile:
             self._file.close()
             _sync_folder(self._path.parent)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._failed(error.strerror) from None
 
     def discard(self) -> None:
         """Remove the file, if this is what made it."""
@@ -156,15 +157,15 @@ class NewFile:
         os.fchmod(descriptor, 0o600)
         return os.fdopen(descriptor, "wb")
 
-    def _failed(self, error: OSError) -> Failed:
-        return Failed(f"{self._path}: cannot be written: {error.strerror}")
+    def _failed(self, why: str | None) -> Failed:
+        return Failed(f"{without_code(str(self._path))}: cannot be written: {why}")
 
-
-def _exists(path: Path) -> BadInput:
-    return BadInput(
-        f"{path} exists already, and a result never overwrites a file; {NOTHING}",
-        hint="name another file, or move that one away",
-    )
+    def _exists(self) -> BadInput:
+        return BadInput(
+            f"{without_code(str(self._path))} exists already, and a result never overwrites "
+            f"a file; {NOTHING}",
+            hint="name another file, or move that one away",
+        )
 
 
 def _sync_folder(folder: Path) -> None:

@@ -32,6 +32,10 @@ def command() -> None:
     """Look after the embedded server to try everything on.
 
     `invite --sandbox COMMAND` runs any command on it, as an operator of the real database would.
+
+    \b
+    Example: invite --sandbox generate --count 50 --points 100
+             invite sandbox status
     """
 
 
@@ -39,7 +43,11 @@ def command() -> None:
 @report_options
 @click.pass_obj
 def status(run: Run, target: Target) -> None:
-    """Say whether it runs, where it lies, and how to connect to it."""
+    """Say whether it runs, where it lies, and how to connect to it.
+
+    \b
+    Example: invite sandbox status
+    """
     with run.stoppable():
         found = sandbox.status()
         row = (str(found.folder), found.running, *astuple(found)[2:])
@@ -56,7 +64,11 @@ def status(run: Run, target: Target) -> None:
 )
 @click.pass_obj
 def reset(run: Run, step: str) -> None:
-    """Throw the sandbox's data away and make it anew at a step of the structure."""
+    """Throw the sandbox's data away and make it anew at a step of the structure.
+
+    \b
+    Example: invite sandbox reset --step 1
+    """
     with run.stoppable():
         access = sandbox.reset(int(step), run.say)
     run.say(
@@ -69,7 +81,11 @@ def reset(run: Run, step: str) -> None:
 @command.command()
 @click.pass_obj
 def stop(run: Run) -> None:
-    """Stop the server; its data stay."""
+    """Stop the server; its data stay.
+
+    \b
+    Example: invite sandbox stop
+    """
     with run.stoppable():
         stopped = sandbox.stop(run.say)
     run.say("the sandbox is stopped; its data stay" if stopped else "the sandbox was not running")
