@@ -1,0 +1,107 @@
+"""The question before a change, on a real terminal: what it shows, and what each answer does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from stock import BOTH_WAYS, by_id, check_sound, make, make_many, revoked, snapshot
+from terminal import terminal
+from waiting import connected
+
+if TYPE_CHECKING:
+    from databases import Database
+    from tool import Invite
+
+QUESTION = "? [y/N] "
+
+
+@BOTH_WAYS
+def test_acts_on_exactly_the_codes_shown(database: Database, invite: Invite, login: str) -> None:
+    """Nothing is held open while a person thinks; new matches stay, one redeemed is told."""
+    shown = [make(database, note="leak") for _ in range(2)]
+    lost = make(database, note="leak")
+    options = ("--note", "leak", "--format", "json")
+    with terminal(invite, "revoke", *options, login=login) as screen:
+        screen.read(QUESTION)
+        assert [] == connected(database, "invite_test_owner" if login == "owner" else login)
+        late = make(database, note="leak")
+        assert database.redeem(lost.code) is None
+        screen.press("y\n")
+        done = screen.end()
+    assert 0 == done.exit_code, done.stderr
+    expected = {code.id: "revoked" for code in shown} | {lost.id: "already_redeemed"}
+    assert expected == by_id(done.json)
+    assert {code.id for code in shown} == revoked(database)
+    assert late.id not in done.stdout
+    check_sound(database)
+
+
+def test_what_is_shown(database: Database, invite: Invite) -> None:
+    """Where it acts, count, points, the first twenty; and what cannot be changed."""
+    ids = make_many(database, 23)
+    note = "update redemption_codes set note = 'number ' || (%s::int) where id = %s"
+    for number, code_id in enumerate(ids, start=1):
+        database.execute(note, [number, code_id])
+    make(database, "redeemed")
+    with terminal(invite, "revoke", "--points", "10") as screen:
+        lines = screen.read(QUESTION).splitlines()
+        screen.press("no\n")
+        done = screen.end()
+    assert ["on ", "login "] == [lines[0][:3], lines[1][:6]]
+    expected = [f"JYOTISH-****-AAAA 10 points number {n}" for n in range(1, 21)]
+    assert expected == [" ".join(line.split()) for line in lines[2:22]]
+    assert ["  and 3 more", "1 other cannot be changed, and will be reported"] == lines[22:24]
+    assert f"Revoke 23 codes worth 230 points{QUESTION}" == lines[24]
+    assert (1, "") == (done.exit_code, done.stdout)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("keys", "exit_code", "told"),
+    [
+        ("n\n", 1, "invite: failed: not confirmed; nothing was changed"),
+        ("\n", 1, "invite: failed: not confirmed; nothing was changed"),
+        ("yess\n", 1, "invite: failed: not confirmed; nothing was changed"),
+        ("\x04", 1, "invite: failed: not confirmed; nothing was changed"),
+        ("\x03", 130, "invite: stopped: stopped by Ctrl-C; nothing was changed"),
+    ],
+    ids=["n", "enter", "else", "ctrl-d", "ctrl-c"],
+)
+def test_no(
+    database: Database, invite: Invite, login: str, *, keys: str, exit_code: int, told: str
+) -> None:
+    """Any answer but y or yes changes nothing, nor does the end of input or Ctrl-C."""
+    code = make(database)
+    before = snapshot(database)
+    with terminal(invite, "update", code.mask, "--set-note", "new", login=login) as screen:
+        screen.read(f"Update 1 code worth 10 points{QUESTION}")
+        screen.press(keys)
+        done = screen.end()
+    assert (exit_code, "") == (done.exit_code, done.stdout)
+    assert told in done.stderr.splitlines()[-1]
+    assert before == snapshot(database)
+
+
+@pytest.mark.parametrize("answer", ["y", "YES", " yes "])
+def test_yes(database: Database, invite: Invite, answer: str) -> None:
+    """Named codes are changed after a yes, in any case."""
+    code, redeemed = make(database), make(database, "redeemed")
+    with terminal(invite, "revoke", code.id, redeemed.id) as screen:
+        screen.read(QUESTION)
+        screen.press(f"{answer}\n")
+        done = screen.end()
+    assert 4 == done.exit_code, done.stderr
+    assert {code.id} == revoked(database)
+
+
+def test_output_file_appears_meanwhile(database: Database, invite: Invite) -> None:
+    """A file that appears while the person thinks is not overwritten, and nothing is changed."""
+    code = make(database)
+    with terminal(invite, "revoke", code.id, "--output", "out.csv") as screen:
+        screen.read(QUESTION)
+        (invite.folder / "out.csv").write_text("mine")
+        screen.press("y\n")
+        done = screen.end()
+    assert (2, "mine") == (done.exit_code, (invite.folder / "out.csv").read_text())
+    assert set() == revoked(database)

@@ -1,0 +1,62 @@
+"""Bounded waits of the tests: for a line of a process, for a state of the server."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from databases import Database
+
+LONGEST: Final = 30.0
+"""Seconds after which what is awaited is taken to never come, and the test fails."""
+_PAUSE: Final = 0.005  # seconds between two looks at the server, which tells nobody by itself
+
+_OTHERS: Final = """
+    select pid from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and usename = %s
+      and backend_type = 'client backend'
+"""
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Return once this holds; fail the test where it never does."""
+    end = time.monotonic() + LONGEST
+    while not holds():
+        assert time.monotonic() < end, f"never came: {what}"
+        time.sleep(_PAUSE)
+
+
+def read_until(descriptor: int, mark: bytes) -> bytes:
+    """Read a stream until this stands in it, and return all that was read."""
+    end, found = time.monotonic() + LONGEST, b""
+    while mark not in found:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
+        piece = os.read(descriptor, 65_536) if ready else b""
+        assert piece, f"never came: {mark!r}; what came: {found!r}"
+        found += piece
+    return found
+
+
+def connected(database: Database, user: str = "admin_runtime") -> list[int]:
+    """Return the server processes that serve this user on this database."""
+    return [row[0] for row in database.rows(_OTHERS, [user])]
+
+
+def blocked(database: Database, user: str = "admin_runtime") -> int:
+    """Return how many of this user's sessions wait for a lock."""
+    return len(database.rows(_OTHERS + " and wait_event_type = 'Lock'", [user]))
+
+
+def await_blocked(database: Database, count: int = 1, user: str = "admin_runtime") -> None:
+    """Return once so many of this user's sessions wait for a lock."""
+    until(lambda: blocked(database, user) == count, f"{count} sessions that wait for a lock")
+
+
+def await_gone(database: Database, user: str = "admin_runtime") -> None:
+    """Return once none of this user's sessions is left."""
+    until(lambda: not connected(database, user), "the end of the session")
