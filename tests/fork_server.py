@@ -27,13 +27,16 @@ NUMBER: Final = struct.Struct("i")
 
 
 def load() -> None:
-    """Import all that a command may need, and keep it out of the garbage collector's way."""
-    for name in (*HEAVY, "invite_admin.cli"):
-        importlib.import_module(name)
+    """Import all that a command may need, and keep it out of the garbage collector's way.
+
+    A module that cannot be imported fails in the processes that need it.
+    """
     package = importlib.import_module("invite_admin")
-    for module in pkgutil.walk_packages(package.__path__, "invite_admin."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    found = pkgutil.walk_packages(package.__path__, "invite_admin.", onerror=lambda _: None)
+    ours = [module.name for module in found if not module.name.endswith("__main__")]
+    for name in (*HEAVY, *ours):
+        with suppress(Exception):
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
