@@ -65,7 +65,7 @@ def parameters(settings: Settings, say: Callable[[str], None]) -> dict[str, str]
     _drop_startup_variables(os.environ, say)
     if settings.database is not None:
         found = _parse(settings.database.strip(), say)
-    elif any(os.environ.get(name) for name in LIBPQ_VARIABLES):
+    elif configured(settings):
         found = {}
     else:
         raise BadInput(
@@ -78,6 +78,12 @@ def parameters(settings: Settings, say: Callable[[str], None]) -> dict[str, str]
     ):
         raise BadInput(f"{URL_VARIABLE} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
     return {**found, **_ours(found, settings.timeouts.connect)}
+
+
+def configured(settings: Settings) -> bool:
+    """Tell whether any database is named: by the URL, or by libpq's own variables."""
+    named = any(os.environ.get(name) for name in LIBPQ_VARIABLES)
+    return settings.database is not None or named
 
 
 def _ours(found: dict[str, str], connect: int) -> dict[str, str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from invite_admin.model import Report
     from invite_admin.sinks import Sink
 
-__all__ = ["FORMATS", "HOLDING", "Style", "check_held", "emit"]
+__all__ = ["FORMATS", "HOLDING", "Style", "check_held", "draw", "emit"]
 
 Writer = Callable[["Report", Style], Iterator[str]]
 FORMATS: dict[str, Writer] = {
@@ -25,6 +25,15 @@ FORMATS: dict[str, Writer] = {
     "markdown": write_markdown,
 }
 HOLDING = frozenset({"table", "markdown"})
+
+
+def draw(report: Report, form: str, style: Style) -> str:
+    """Return a report as text.
+
+    Raises:
+        BadInput: Too many rows for the format.
+    """
+    return "".join(FORMATS[form](report, style))
 
 
 def emit(report: Report, form: str, sink: Sink, style: Style) -> None:

@@ -1,0 +1,135 @@
+"""``invite runbook``: the operations page, as Markdown, for this table and this login."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from invite_admin import runbook
+from invite_admin.conninfo import configured
+from invite_admin.errors import BadInput, Failed
+from invite_admin.job import Job
+from invite_admin.run import Target
+from invite_admin.sinks import ReaderLeft, StandardOutput
+
+if TYPE_CHECKING:
+    from invite_admin.run import Run
+    from invite_admin.runbook import Stand
+
+
+@click.command()
+@click.option(
+    "--lang",
+    type=click.Choice(runbook.LANGUAGES),
+    default="en",
+    show_default=True,
+    help="The page's language.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the page to FILE, if its text has changed.",
+)
+@click.option("--check", is_flag=True, help="Change nothing; exit 1 where FILE is stale.")
+@click.option("--offline", is_flag=True, help="Describe the application's own structure.")
+@click.option(
+    "--step",
+    type=click.Choice(["1", "3"]),
+    help="With --offline: 1 as the table's owner, 3 as an operator's login.  [default: 3]",
+)
+@click.pass_context
+def command(  # noqa: PLR0913 - one argument an option
+    context: click.Context,
+    *,
+    lang: str,
+    output: Path | None,
+    check: bool,
+    offline: bool,
+    step: str | None,
+) -> None:
+    """Write the operations page as Markdown: what to do, and the output to expect.
+
+    It describes the table as this login sees it, and names neither server nor login.
+
+    \b
+    Example: invite runbook --lang zh --offline
+    """
+    run: Run = context.obj
+    if check and output is None:
+        raise BadInput("--check needs --output: the page to look at")
+    if step and not offline:
+        raise BadInput("--step goes with --offline")
+    tree = context.find_root().command
+    assert isinstance(tree, click.Group)  # noqa: S101 - the root of every command
+    with run.stoppable():
+        stand = runbook.offline(int(step or 3)) if offline else _live(run)
+        page = runbook.write_page(stand, tree, lang)
+        if output is None:
+            _print(run, page)
+        elif check:
+            _compare(run, output, page)
+        else:
+            _keep(run, output, page)
+
+
+def _live(run: Run) -> Stand:
+    """Look at the database that is configured."""
+    if not run.sandbox and not configured(run.preferences):
+        raise BadInput(
+            "no database is configured, so there is no table to describe",
+            hint="set INVITE_DATABASE_URL, or use --offline for the application's own structure",
+        )
+    with Job(run, (), Target("markdown")).opened(writing=False) as store:
+        return runbook.live(store.shape.facts, run.settings)
+
+
+def _print(run: Run, page: str) -> None:
+    if run.closed:
+        raise Failed("standard output is closed, so the page could not be written")
+    sink = StandardOutput(sys.stdout.buffer)
+    with suppress(ReaderLeft):
+        sink.write(page.encode())
+        sink.finish()
+
+
+def _compare(run: Run, path: Path, page: str) -> None:
+    kept = _read(path)
+    if kept == page:
+        run.say(f"{path} is current")
+        return
+    diff = difflib.unified_diff(
+        kept.splitlines(keepends=True), page.splitlines(keepends=True), str(path), "as it should be"
+    )
+    _print(run, "".join(diff))
+    raise Failed(f"{path} is stale; nothing was changed", hint="run the same without --check")
+
+
+def _keep(run: Run, path: Path, page: str) -> None:
+    """Replace the page only where its text differs, and as a whole."""
+    if path.exists() and _read(path) == page:
+        run.say(f"{path} is current; left as it is")
+        return
+    try:
+        new = path.with_name(f".{path.name}.new")
+        new.write_text(page, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise Failed(f"{path} cannot be written: {error.strerror}") from None
+    run.say(f"{path} was written")
+
+
+def _read(path: Path) -> str:
+    """Return what the file holds; nothing where there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Failed(f"{path} cannot be read: {reason}") from None

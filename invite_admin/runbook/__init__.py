@@ -1,0 +1,145 @@
+"""Writes the operations page: the command tree and what the table can do in, Markdown out. Pure."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from invite_admin import errors
+from invite_admin.model import Capability
+from invite_admin.runbook.samples import Samples
+from invite_admin.runbook.stand import Stand, live, offline
+from invite_admin.shape import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import click
+
+__all__ = ["LANGUAGES", "Stand", "live", "offline", "write_page"]
+
+LANGUAGES = ("en", "zh")
+
+
+@cache
+def page() -> Mapping[str, Any]:
+    """Return the page as it is kept: both languages side by side."""
+    text = resources.files(__package__).joinpath("page.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def write_page(stand: Stand, tree: click.Group, language: str) -> str:
+    """Write the page for one table and login.
+
+    Args:
+        stand: What there is and what can be done.
+        tree: The commands; one that the page uses and the tree has not fails.
+        language: One of ``LANGUAGES``.
+
+    Raises:
+        click.UsageError: The page uses a command or an option that does not exist.
+    """
+    return "\n\n".join(_Writer(stand, tree, language).paragraphs()) + "\n"
+
+
+class _Writer:
+    """Writes one page; a class because every paragraph needs stand, tree and language."""
+
+    def __init__(self, stand: Stand, tree: click.Group, language: str) -> None:
+        self._shape, self._tree, self._language = stand.shape, tree, language
+        self._samples = Samples(stand)
+
+    def paragraphs(self) -> Iterator[str]:
+        shape, page_ = self._shape, page()
+        yield f"# {self._say(page_['title'])}"
+        yield self._say(page_["intro"]).format(
+            table=shape.name,
+            step=shape.step,
+            step_name=STEPS.get(shape.step, "?"),
+            path=self._say(page_["path"][self._path()]),
+        )
+        for section in page_["section"]:
+            if self._applies(section):
+                yield f"## {self._say(section)}"
+                yield from self._section(section)
+
+    def _section(self, section: Mapping[str, Any]) -> Iterator[str]:
+        special = {"exits": self._exits, "blocked": self._blocked}
+        if name := section.get("special"):
+            yield from special[name]()
+        for part in section.get("part", ()):
+            if self._applies(part):
+                yield from self._run(part) if "run" in part else [self._say(part)]
+
+    def _run(self, part: Mapping[str, Any]) -> Iterator[str]:
+        """Write a command, what is pasted into it, and the output to expect."""
+        self._known(part["run"])
+        for line in part.get("test", ()):
+            yield f"<!-- test: {line} -->"
+        yield f"```sh\n{part['run']}\n```"
+        if "stdin" in part:
+            yield f"```stdin\n{part['stdin'].strip()}\n```"
+        if "sample" in part:
+            status = part.get("exit", 0)
+            status = self._samples.check_exit() if status == "check" else status
+            yield f"```text exit={status}\n{self._samples.get(part['sample'])}\n```"
+
+    def _known(self, line: str) -> None:
+        """Refuse a command line that the command tree does not take."""
+        words = shlex.split(line)
+        if words[0] != "invite":
+            return
+        with self._tree.make_context("invite", ["--help"], resilient_parsing=True) as context:
+            command = self._tree.get_command(context, words[1])
+            if command is None:
+                context.fail(f"the page uses `{words[1]}`, which is not there")
+            command.make_parser(context).parse_args(words[2:])
+
+    def _exits(self) -> Iterator[str]:
+        texts = page()["exits"]
+        lines = [self._say(texts["head"]), f"| 0 | | {self._say(texts['0'])} |"]
+        for kind in _failures():
+            what = self._say(texts[str(kind.exit_code)])
+            lines.append(f"| {kind.exit_code} | {kind.word} | {what} |")
+        yield "\n".join(lines)
+
+    def _blocked(self) -> Iterator[str]:
+        blocks = [(need, way) for need, way in self._shape.ways.items() if not way.available]
+        if not blocks:
+            yield self._say(page()["nothing_blocked"])
+        for need, way in blocks:
+            what = self._say(page()["capability"][str(need)])
+            yield f"- **{what}**: {self._say(page()['block'][str(way.block)])}"
+            if way.grant:
+                yield f"  ```sql\n  {way.grant};\n  ```"
+
+    def _applies(self, item: Mapping[str, Any]) -> bool:
+        ways = self._shape.ways
+        return (
+            all(ways[Capability(need)].available for need in item.get("needs", ()))
+            and not any(ways[Capability(need)].available for need in item.get("blocked", ()))
+            and item.get("by", self._path()) == self._path()
+        )
+
+    def _path(self) -> str:
+        """Name the path that writes take, by the texts' own words."""
+        if not any(way.available for need, way in self._shape.ways.items() if need.writes):
+            return "none"
+        return "functions" if self._shape.by_functions else "direct"
+
+    def _say(self, text: Mapping[str, str]) -> str:
+        return text[self._language].strip()
+
+
+def _failures() -> list[type[errors.InviteError]]:
+    """Return every class of failure, by exit code."""
+    kinds: list[type[errors.InviteError]] = [
+        errors.InviteError,
+        *errors.InviteError.__subclasses__(),
+        *errors.Stopped.__subclasses__(),
+    ]
+    found = {kind.exit_code: kind for kind in kinds}
+    return [found[code] for code in sorted(found)]

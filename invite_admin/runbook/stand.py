@@ -1,0 +1,117 @@
+"""Where the page is for: a shape of the table as one login sees it, with every name taken out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from invite_admin.catalogue import (
+    AUDIT,
+    AUTH,
+    CODES,
+    CREATE,
+    IDENTITY,
+    REVOKE,
+    UPDATE,
+    Facts,
+    Sight,
+)
+from invite_admin.judge import BASE, HIDEABLE, REVOKED, read_shape
+from invite_admin.settings import Settings
+
+if TYPE_CHECKING:
+    from invite_admin.shape import Shape
+
+LOGIN, ROLE, ACTOR = "YOUR_LOGIN", "YOUR_WRITE_ROLE", "YOUR_EMAIL"
+
+_PEOPLE = ("id", "email", "role", "banned", "ban_expires")
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What the page is about.
+
+    Attributes:
+        shape: What there is and what can be done, with placeholders for every name.
+        settings: The same for the settings.
+    """
+
+    shape: Shape
+    settings: Settings
+
+
+def live(facts: Facts, settings: Settings) -> Stand:
+    """Take the names out of what a live database says."""
+    names = {facts.login: LOGIN}
+    if settings.write_role and settings.write_role != facts.login:
+        names[settings.write_role] = ROLE
+
+    def named(role: str) -> str:
+        return names.get(role, "ANOTHER_ROLE")
+
+    plain = replace(
+        facts,
+        login=LOGIN,
+        reachable=frozenset(map(named, facts.reachable)),
+        roles=tuple(map(named, facts.roles)),
+        sights={(kind, named(role)): sight for (kind, role), sight in facts.sights.items()},
+        functions={name: frozenset(map(named, who)) for name, who in facts.functions.items()},
+    )
+    return _stand(plain, settings, settings.write_role)
+
+
+def offline(step: int) -> Stand:
+    """Describe a step of the existing structure.
+
+    Args:
+        step: 1 as the table's owner sees it; 3 as an operator's login with a write role does.
+    """
+    facts = _audited() if step == 3 else _base()  # noqa: PLR2004 - the audited step
+    return _stand(facts, Settings(), ROLE if step == 3 else None)  # noqa: PLR2004 - likewise
+
+
+def _stand(facts: Facts, settings: Settings, role: str | None) -> Stand:
+    plain = Settings(
+        schema=settings.schema,
+        table=settings.table,
+        actor=ACTOR,
+        write_role=ROLE if role else None,
+    )
+    return Stand(read_shape(facts, plain), plain)
+
+
+def _base() -> Facts:
+    columns = dict.fromkeys((*BASE, *HIDEABLE), "siu")
+    people = dict.fromkeys(("id", "email"), "siu")
+    return Facts(
+        login=LOGIN,
+        reachable=frozenset({LOGIN}),
+        roles=(LOGIN,),
+        relations={CODES: "r", AUTH: "r"},
+        sights={(CODES, LOGIN): _open(columns), (AUTH, LOGIN): _open(people)},
+        functions={},
+        misfits=frozenset(),
+    )
+
+
+def _audited() -> Facts:
+    seen = dict.fromkeys((*BASE, *REVOKED), "s") | dict.fromkeys(HIDEABLE, "")
+    written = dict.fromkeys((*BASE, *REVOKED, *HIDEABLE), "si")
+    return Facts(
+        login=LOGIN,
+        reachable=frozenset({LOGIN, ROLE}),
+        roles=(LOGIN, ROLE),
+        relations=dict.fromkeys((CODES, AUDIT, IDENTITY, AUTH), "r"),
+        sights={
+            (CODES, LOGIN): _open(seen),
+            (CODES, ROLE): _open(written),
+            (IDENTITY, LOGIN): _open(dict.fromkeys(_PEOPLE, "s")),
+            (IDENTITY, ROLE): _open(dict.fromkeys(_PEOPLE, "")),
+        },
+        functions=dict.fromkeys((CREATE, UPDATE, REVOKE), frozenset({ROLE})),
+        misfits=frozenset(),
+    )
+
+
+def _open(columns: dict[str, str]) -> Sight:
+    return Sight(active=False, hidden=False, usage=True, columns=columns)
