@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import click
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
+_JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
@@ -63,7 +66,7 @@ class Note(click.ParamType[str]):
         text = str(value).strip()
         if len(text) > NOTE_LENGTH:
             raise Refusal(f"must have at most {NOTE_LENGTH} characters", ctx, param)
-        if any((c.isprintable() is False and not c.isspace()) or c in "\t\n\r\v\f" for c in text):
+        if any(category(c) in _CONTROLS and c not in _JOINERS for c in text):
             raise Refusal("must not hold control characters", ctx, param)
         return _no_code(text, param, ctx)
 
