@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,9 @@ import pytest
 from databases import make_code
 
 if TYPE_CHECKING:
-    from databases import Database
+    from collections.abc import Iterator, Sequence
+
+    from databases import Connection, Database
     from tool import Result
 
 PAST: Final = "2000-01-01Z"
@@ -111,6 +114,16 @@ def make_many(database: Database, count: int, note: str = "many") -> list[str]:
         [note, note, count],
     )
     return sorted(row[0] for row in made)
+
+
+@contextmanager
+def locking(database: Database, ids: Sequence[str]) -> Iterator[Connection]:
+    """Hold the locks of these rows until the end, unless the block ends them before."""
+    with database.connect() as connection:
+        connection.execute("begin")
+        lock = "select from public.redemption_codes where id = any(%s::uuid[]) for update"
+        connection.execute(lock, [list(ids)])
+        yield connection
 
 
 def outcomes(result: Result) -> list[str]:

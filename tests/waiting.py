@@ -17,7 +17,7 @@ LONGEST: Final = 30.0
 _PAUSE: Final = 0.005  # seconds between two looks at the server, which tells nobody by itself
 
 _OTHERS: Final = """
-    select pid from pg_stat_activity
+    select pid, coalesce(wait_event_type = 'Lock', false) as waits from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and usename = %s
       and backend_type = 'client backend'
 """
@@ -47,14 +47,15 @@ def connected(database: Database, user: str = "admin_runtime") -> list[int]:
     return [row[0] for row in database.rows(_OTHERS, [user])]
 
 
-def blocked(database: Database, user: str = "admin_runtime") -> int:
-    """Return how many of this user's sessions wait for a lock."""
-    return len(database.rows(_OTHERS + " and wait_event_type = 'Lock'", [user]))
+def await_blocked(database: Database, user: str = "admin_runtime") -> None:
+    """Return once every session of this user, one at least, waits for a lock."""
+    query = f"select count(*), count(*) filter (where waits) from ({_OTHERS}) as others"
 
+    def waits() -> bool:
+        ((all_of_them, blocked),) = database.rows(query, [user])
+        return bool(all_of_them and all_of_them == blocked)
 
-def await_blocked(database: Database, count: int = 1, user: str = "admin_runtime") -> None:
-    """Return once so many of this user's sessions wait for a lock."""
-    until(lambda: blocked(database, user) == count, f"{count} sessions that wait for a lock")
+    until(waits, "a session that waits for a lock")
 
 
 def await_gone(database: Database, user: str = "admin_runtime") -> None:
