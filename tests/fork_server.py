@@ -7,6 +7,7 @@ whoever sent it reads there the process's id, then its wait status.
 
 from __future__ import annotations
 
+import codecs
 import gc
 import importlib
 import io
@@ -23,6 +24,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 HEAVY: Final = ("psycopg", "sqlalchemy.dialects.postgresql.psycopg", "tabulate", "wcwidth")
+ENCODINGS: Final = ("utf-8-sig", "unicode_escape", "ascii", "latin-1", "idna")
 NUMBER: Final = struct.Struct("i")
 
 
@@ -37,6 +39,9 @@ def load() -> None:
     for name in (*HEAVY, *ours):
         with suppress(Exception):
             importlib.import_module(name)
+    # Another user's process may not reach the interpreter's files any more.
+    for name in ENCODINGS:
+        codecs.lookup(name)
     gc.collect()
     gc.freeze()
 

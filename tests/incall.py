@@ -1,0 +1,21 @@
+"""The tool run inside the tests' own process, where its parts can be watched or given a script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from invite_admin.cli import run
+
+if TYPE_CHECKING:
+    from tool import Invite
+
+
+def call(invite: Invite, *args: str, login: str = "admin_runtime") -> int:
+    """Run one command in this process and return its exit status."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in invite.prepare(login=login).items():
+            patch.setenv(name, value)
+        patch.chdir(invite.folder)
+        return run(args)
