@@ -8,6 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from invite_admin import errors
 from invite_admin.model import Capability
 from invite_admin.runbook.samples import Samples
@@ -16,8 +18,6 @@ from invite_admin.shape import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    import click
 
 __all__ = ["LANGUAGES", "Stand", "live", "offline", "write_page"]
 
@@ -92,11 +92,12 @@ class _Writer:
         words = shlex.split(line)
         if words[0] != "invite":
             return
-        with self._tree.make_context("invite", ["--help"], resilient_parsing=True) as context:
-            command = self._tree.get_command(context, words[1])
-            if command is None:
-                context.fail(f"the page uses `{words[1]}`, which is not there")
-            command.make_parser(context).parse_args(words[2:])
+        root = click.Context(self._tree, info_name="invite")
+        command = self._tree.get_command(root, words[1])
+        if command is None:
+            root.fail(f"the page uses `{words[1]}`, which is not there")
+        context = click.Context(command, parent=root, info_name=words[1])
+        command.make_parser(context).parse_args(words[2:])
 
     def _exits(self) -> Iterator[str]:
         texts = page()["exits"]
