@@ -19,9 +19,10 @@ from invite_admin.options import as_command, filter_options, name_options, repor
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from invite_admin.chosen import Chosen
     from invite_admin.codes import Name
     from invite_admin.model import Filters, Report, Row
-    from invite_admin.options import Chosen, DatabaseCommand, Named
+    from invite_admin.options import DatabaseCommand, Named
     from invite_admin.run import Run, Target
     from invite_admin.store import Result, Store
 

@@ -100,5 +100,11 @@ class Terminated(Stopped):
     exit_code = 143
 
 
+def failures() -> list[type[InviteError]]:
+    """Return every class of failure, by exit code."""
+    kinds = [*InviteError.__subclasses__(), *Stopped.__subclasses__()]
+    return sorted(kinds, key=lambda kind: kind.exit_code)
+
+
 class TerminationSignal(BaseException):
     """Raised where SIGTERM arrives, as KeyboardInterrupt is for Ctrl-C; told as ``Terminated``."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import names, params, text
+from invite_admin import names, params
+from invite_admin.chosen import Chosen
 from invite_admin.errors import BadInput
 from invite_admin.job import Job
-from invite_admin.model import Filters, Status
+from invite_admin.model import Status
 from invite_admin.output import FORMATS
 from invite_admin.run import Run, Target
-from invite_admin.whens import Meaning, When
+from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from invite_admin.codes import Name
     from invite_admin.model import Capability, Report
@@ -73,7 +73,15 @@ def as_command(callback: Function, needs: tuple[Capability, ...]) -> DatabaseCom
         name=callback.__module__.rpartition(".")[2].rstrip("_"), cls=DatabaseCommand
     )(callback)
     command.needs = needs
+    command.params.sort(key=_place)
     return command
+
+
+def _place(param: click.Parameter) -> int:
+    """Put a command's own options first in its help, and those of every report last."""
+    if param.name in ("form", "output", "raw", "bom"):
+        return 2
+    return 1 if param.name in {f.name for f in fields(Chosen)} else 0
 
 
 def report_options(function: Function) -> Function:
@@ -109,62 +117,6 @@ def report_options(function: Function) -> Function:
         return function(*args, target=Target(chosen, path, raw, bom), **given)
 
     return wrapped
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The filters as they were typed, times not yet put on the server's clock."""
-
-    status: tuple[Status, ...] = ()
-    note: str | None = None
-    search: str | None = None
-    points: int | None = None
-    created_since: When | None = None
-    created_until: When | None = None
-    expires_before: When | None = None
-
-    def __bool__(self) -> bool:
-        return any(getattr(self, f.name) not in (None, ()) for f in fields(self))
-
-    def at(self, now: datetime, run: Run) -> Filters:
-        """Put the times on the server's clock, and say what was understood."""
-        return Filters(
-            status=self.status,
-            note=self.note,
-            search=self.search,
-            points=self.points,
-            created_since=instant(run, now, "created since", self.created_since),
-            created_until=instant(run, now, "created until", self.created_until),
-            expires_before=instant(run, now, "expires before", self.expires_before),
-        )
-
-
-def instant(run: Run, now: datetime, what: str, when: When | None) -> datetime | None:
-    """Put one time on the server's clock and echo it; None stays None."""
-    if when is None:
-        return None
-    found = when.at(now)
-    run.say(f"{what} {text.rfc3339(found, run.preferences.timezone)}")
-    return found
-
-
-def expiry(run: Run, now: datetime, when: When | None) -> datetime | None:
-    """Put an expiry on the server's clock and echo it; None means never.
-
-    Raises:
-        BadInput: It lies in the past.
-    """
-    if when is None or when is params.NEVER:
-        return None
-    found = when.at(now)
-    shown = text.rfc3339(found, run.preferences.timezone)
-    if found <= now:
-        raise BadInput(
-            f"the expiry {shown} is not in the future; nothing was changed",
-            hint=f"the server's clock says {text.rfc3339(now, run.preferences.timezone)}",
-        )
-    run.say(f"expires: through {when.day}, until {shown}" if when.day else f"expires: {shown}")
-    return found
 
 
 def filter_options(function: Function) -> Function:

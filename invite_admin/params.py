@@ -10,7 +10,7 @@ import click
 
 from invite_admin import codes
 from invite_admin.errors import OverLimit
-from invite_admin.whens import FORMS, Meaning, When, read_when
+from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +131,6 @@ class Expiry(Time):
         return NEVER if value in ("never", NEVER) else super().convert(value, param, ctx)
 
 
-NEVER = When()
 COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")
 POINTS = WholeNumber(lambda limits: limits.points_per_code, "points a code")
 NUMBER = WholeNumber()

@@ -174,16 +174,21 @@ def _role(value: str) -> str | None:
     return value if re.fullmatch(_IDENTIFIER, value) else None
 
 
-_TEXTS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "table": (_table, "a table name such as public.redemption_codes"),
-    "actor": (_email, "an e-mail address"),
-    "write_role": (_role, "the name of a database role"),
-    "timezone": (_zone, "a time zone such as Asia/Shanghai"),
+_TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "table": (_table, "a table name such as public.redemption_codes", "public.redemption_codes"),
+    "actor": (_email, "an e-mail address", "none: every write needs one"),
+    "write_role": (_role, "the name of a database role", "none: the login writes itself"),
+    "timezone": (_zone, "a time zone such as Asia/Shanghai", "UTC"),
 }
 _NUMBERS = {
     "limits": {"points_per_code": MAX_POINTS, "codes_per_batch": 1_000_000},
     "timeouts": {"connect": 600, "lock": 600, "statement": 86_400, "idle": 3_600},
 }
+
+
+def known_settings() -> list[tuple[str, str, str]]:
+    """Return the keys outside of sections, each with the form of its value and its default."""
+    return [(key, form, default) for key, (_, form, default) in _TEXTS.items()]
 
 
 def _checked(key: str, value: object, where: str, section: str = "") -> Any:  # noqa: ANN401 - each key has its own type
@@ -200,7 +205,7 @@ def _checked(key: str, value: object, where: str, section: str = "") -> Any:  # 
         raise BadInput(
             f"{where}: unknown key", hint=f"known keys: {', '.join(_TEXTS)}, [limits], [timeouts]"
         )
-    read, form = _TEXTS[key]
+    read, form, _ = _TEXTS[key]
     result = read(value) if isinstance(value, str) else None
     if result is None:
         raise BadInput(f"{where}: {key} must be {form}")

@@ -60,6 +60,9 @@ class When:
             raise BadInput("a time lies outside the years 1 to 9999; nothing was done") from None
 
 
+NEVER = When()  # as an expiry: none
+
+
 def read_when(text: str, meaning: Meaning, zone: tzinfo) -> When:
     """Read a time as a person writes it.
 

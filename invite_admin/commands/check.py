@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from invite_admin.run import Run
     from invite_admin.store import Store
 
-_COLUMNS = tuple(
+COLUMNS = tuple(
     Column(key)
     for key in (
         *("tool", "server", "database", "login", "role", "step", "settings", "table", "writes"),
@@ -26,7 +26,7 @@ _COLUMNS = tuple(
 
 @database_command()
 def command(store: Store, *, run: Run, **_: object) -> Report:
-    """Say what this login can do with this table, and what is blocked and why.
+    """Say what this login can do here, what is blocked and why.
 
     Nothing is changed. The exit status is 6 where rows may be hidden or the actor is refused,
     else 5 where something is blocked, else 0.
@@ -46,8 +46,8 @@ def command(store: Store, *, run: Run, **_: object) -> Report:
     found = findings.find(store, settings)
     facts = checkup.facts(where, store.shape, found)
     return Report(
-        _COLUMNS,
-        [tuple(facts[column.key] for column in _COLUMNS)],
+        COLUMNS,
+        [tuple(facts[column.key] for column in COLUMNS)],
         Layout.OBJECT,
         sections=checkup.sections(where, store.shape, found),
         verdict=_verdict(found),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from invite_admin import columns, output, params, text
+from invite_admin.chosen import expiry
 from invite_admin.model import Capability, Minted, Report, Terms
-from invite_admin.options import database_command, expiry
+from invite_admin.options import database_command
 
 if TYPE_CHECKING:
     from invite_admin.run import Run, Target
@@ -40,7 +41,7 @@ def command(  # noqa: PLR0913 - one argument an option
     note: str | None,
     dry_run: bool,
 ) -> Report | None:
-    """Make COUNT single-use codes of POINTS points each, and show each code once.
+    """Make a batch of single-use codes, and show each code once.
 
     The codes are stored only if every one of them was delivered: to a new file, or to whoever
     reads standard output. Their text is kept nowhere; what is lost is voided and made anew.

@@ -11,7 +11,7 @@ from invite_admin.model import Capability, Report, Sort
 from invite_admin.options import database_command, filter_options
 
 if TYPE_CHECKING:
-    from invite_admin.options import Chosen
+    from invite_admin.chosen import Chosen
     from invite_admin.run import Run
     from invite_admin.store import Store
 

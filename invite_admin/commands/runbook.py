@@ -53,9 +53,10 @@ def command(  # noqa: PLR0913 - one argument an option
     offline: bool,
     step: str | None,
 ) -> None:
-    """Write the operations page as Markdown: what to do, and the output to expect.
+    """Write the operations page for this table as Markdown.
 
-    It describes the table as this login sees it, and names neither server nor login.
+    What to do, and the output to expect, for the table as this login sees it. The page names
+    neither server nor login.
 
     \b
     Example: invite runbook --lang zh --offline

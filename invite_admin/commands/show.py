@@ -32,7 +32,7 @@ _ODD_DASHES = (
 
 @click.pass_obj
 def _show(run: Run, /, *, target: Target, named: Named) -> None:
-    """Show everything about codes, and why they can or cannot be redeemed.
+    """Show everything about codes, and why they work or do not.
 
     A code is found by its text (as people paste it), its id or its mask. Codes given as
     arguments stay in the shell's history; `-` reads standard input.

@@ -11,7 +11,7 @@ from invite_admin.model import Capability, Layout, Report
 from invite_admin.options import database_command, filter_options
 
 if TYPE_CHECKING:
-    from invite_admin.options import Chosen
+    from invite_admin.chosen import Chosen
     from invite_admin.run import Run
     from invite_admin.store import Store
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     help="One row a note, or a day of creation in the configured time zone.",
 )
 def command(store: Store, *, run: Run, chosen: Chosen, by: str | None, **_: object) -> Report:
-    """Count codes and points: issued, redeemed, revoked, expired, available.
+    """Count codes and points, by what became of them.
 
     \b
     Example: invite stats --by note

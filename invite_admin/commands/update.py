@@ -10,9 +10,9 @@ import click
 from invite_admin import columns, params
 from invite_admin.changes import Verb
 from invite_admin.changing import Act, change_command
+from invite_admin.chosen import expiry
 from invite_admin.errors import BadInput
 from invite_admin.model import Capability, Change, Outcome
-from invite_admin.options import expiry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,10 @@ def _same(row: Row, extras: dict[str, Any]) -> bool:
 )
 @click.option("--set-note", type=params.Note(), help="The new note; an empty one removes it.")
 def command(*, set_expires: When | None, set_note: str | None) -> None:
-    """Give codes neither redeemed nor revoked another expiry or note.
+    """Give unused codes another expiry or note.
 
-    An expired code that gets a later expiry can be redeemed again.
+    Codes neither redeemed nor revoked can be changed. An expired code that gets a later expiry
+    can be redeemed again.
 
     \b
     Example: invite update --note "friday testers" --set-expires 14d

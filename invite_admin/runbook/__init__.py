@@ -102,7 +102,7 @@ class _Writer:
     def _exits(self) -> Iterator[str]:
         texts = page()["exits"]
         lines = [self._say(texts["head"]), f"| 0 | | {self._say(texts['0'])} |"]
-        for kind in _failures():
+        for kind in errors.failures():
             what = self._say(texts[str(kind.exit_code)])
             lines.append(f"| {kind.exit_code} | {kind.word} | {what} |")
         yield "\n".join(lines)
@@ -133,14 +133,3 @@ class _Writer:
 
     def _say(self, text: Mapping[str, str]) -> str:
         return text[self._language].strip()
-
-
-def _failures() -> list[type[errors.InviteError]]:
-    """Return every class of failure, by exit code."""
-    kinds: list[type[errors.InviteError]] = [
-        errors.InviteError,
-        *errors.InviteError.__subclasses__(),
-        *errors.Stopped.__subclasses__(),
-    ]
-    found = {kind.exit_code: kind for kind in kinds}
-    return [found[code] for code in sorted(found)]

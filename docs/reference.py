@@ -1,0 +1,105 @@
+"""Writes `reference.md` from the tool itself; with --check, fails where the page is stale."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from invite_admin import columns, errors
+from invite_admin.cli import cli
+from invite_admin.commands import check
+from invite_admin.settings import Limits, Timeouts, known_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from invite_admin.model import Column
+
+PAGE = Path(__file__).with_name("reference.md")
+KEYS: dict[str, Sequence[Column]] = {
+    "generate": columns.GENERATED,
+    "list": columns.CODE,
+    "show": columns.SHOWN,
+    "redemptions": columns.REDEEMED,
+    "revoke": columns.CHANGED,
+    "update": columns.UPDATED,
+    "stats": columns.STATS,
+    "check": check.COLUMNS,
+    "sandbox status": columns.SANDBOX,
+    "sandbox redeem": columns.SANDBOX_REDEEMED,
+}
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [
+        "# Reference",
+        "Made by `python docs/reference.py` from the tool itself.",
+        "## Commands",
+        *_commands(cli, "invite"),
+        "## Keys of csv, json and jsonl",
+        (
+            "Always all keys, null where unknown. Times are RFC 3339 with their offset; codes, masks, "
+            "ids and notes are text; points, counts, positions and shares are numbers."
+        ),
+        "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
+        (
+            "A capability of `check` has `name available via reason`, a finding `level code message "
+            "hint`."
+        ),
+        "## Exit codes",
+        _exit_codes(),
+        "## Settings",
+        _settings(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(command: click.Command, name: str) -> Iterator[str]:
+    context = click.Context(command, info_name=name, max_content_width=80, terminal_width=80)
+    yield f"### `{name}`\n\n```text\n{command.get_help(context)}\n```"
+    if isinstance(command, click.Group):
+        for word in command.list_commands(context):
+            found = command.get_command(context, word)
+            if found is not None:
+                yield from _commands(found, f"{name} {word}")
+
+
+def _exit_codes() -> str:
+    rows = ["| exit | word | when |", "| --- | --- | --- |"]
+    rows.append("| 0 | ok | Done; also a list with no rows, or whose reader left. |")
+    for kind in errors.failures():
+        meaning = (kind.__doc__ or "").splitlines()[0]
+        rows.append(f"| {kind.exit_code} | {kind.word} | {meaning} |")
+    return "\n".join(rows)
+
+
+def _settings() -> str:
+    rows = ["| key of `invite.toml` | value | default |", "| --- | --- | --- |"]
+    rows += [f"| `{key}` | {form} | {default} |" for key, form, default in known_settings()]
+    for section, kind, unit in (("limits", Limits, ""), ("timeouts", Timeouts, " seconds")):
+        rows += [
+            f"| `[{section}] {f.name}` | a whole number{unit and ' of' + unit} | {f.default} |"
+            for f in fields(kind)
+        ]
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Write the page, or with --check compare it; return the exit status."""
+    text = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
+    if not current:
+        sys.stderr.write(f"{PAGE} is stale; run `python docs/reference.py`\n")
+    return 0 if current else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Filters and times as they were typed, put on the server's clock, and said as understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from invite_admin import text
+from invite_admin.errors import BadInput
+from invite_admin.model import Filters, Status
+from invite_admin.whens import NEVER
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from invite_admin.run import Run
+    from invite_admin.whens import When
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The filters as they were typed, times not yet put on the server's clock."""
+
+    status: tuple[Status, ...] = ()
+    note: str | None = None
+    search: str | None = None
+    points: int | None = None
+    created_since: When | None = None
+    created_until: When | None = None
+    expires_before: When | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, f.name) not in (None, ()) for f in fields(self))
+
+    def at(self, now: datetime, run: Run) -> Filters:
+        """Put the times on the server's clock, and say what was understood."""
+        return Filters(
+            status=self.status,
+            note=self.note,
+            search=self.search,
+            points=self.points,
+            created_since=instant(run, now, "created since", self.created_since),
+            created_until=instant(run, now, "created until", self.created_until),
+            expires_before=instant(run, now, "expires before", self.expires_before),
+        )
+
+
+def instant(run: Run, now: datetime, what: str, when: When | None) -> datetime | None:
+    """Put one time on the server's clock and echo it; None stays None."""
+    if when is None:
+        return None
+    found = when.at(now)
+    run.say(f"{what} {text.rfc3339(found, run.preferences.timezone)}")
+    return found
+
+
+def expiry(run: Run, now: datetime, when: When | None) -> datetime | None:
+    """Put an expiry on the server's clock and echo it; None means never.
+
+    Raises:
+        BadInput: It lies in the past.
+    """
+    if when is None or when is NEVER:
+        return None
+    found = when.at(now)
+    shown = text.rfc3339(found, run.preferences.timezone)
+    if found <= now:
+        raise BadInput(
+            f"the expiry {shown} is not in the future; nothing was changed",
+            hint=f"the server's clock says {text.rfc3339(now, run.preferences.timezone)}",
+        )
+    run.say(f"expires: through {when.day}, until {shown}" if when.day else f"expires: {shown}")
+    return found
