@@ -43,13 +43,13 @@ def page() -> str:
         *_commands(cli, "invite"),
         "## Keys of csv, json and jsonl",
         (
-            "Always all keys, null where unknown. Times are RFC 3339 with their offset; codes, masks, "
-            "ids and notes are text; points, counts, positions and shares are numbers."
+            "Always all keys, null where unknown. Times are RFC 3339 with their offset; codes, "
+            "masks, ids and notes are text; points, counts, positions and shares are numbers."
         ),
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
         (
-            "A capability of `check` has `name available via reason`, a finding `level code message "
-            "hint`."
+            "A capability of `check` has `name available via reason`, a finding `level code "
+            "message hint`."
         ),
         "## Exit codes",
         _exit_codes(),

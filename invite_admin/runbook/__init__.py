@@ -19,7 +19,7 @@ from invite_admin.shape import STEPS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["LANGUAGES", "Stand", "live", "offline", "write_page"]
+__all__ = ["LANGUAGES", "Stand", "live", "offline", "page", "write_page"]
 
 LANGUAGES = ("en", "zh")
 
