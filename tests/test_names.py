@@ -57,11 +57,8 @@ def test_lines(path: Path, end: str, mark: str) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "mac"])
 def test_csv(path: Path, end: str) -> None:
     """What generate wrote as csv is taken by its id, with whatever a note holds."""
-    rows: list[list[object]] = [
-        ["id", "code", "note"],
-        *([ONE, make_code(), note] for note in NOTES),
-    ]
-    text = table(rows).replace("\r\n", end)
+    rows = [[ONE, make_code(), note] for note in NOTES]
+    text = table([["id", "code", "note"], *rows]).replace("\r\n", end)
     assert [ONE] * len(NOTES) == values(path, text)
     assert [ONE] * len(NOTES) == values(path, "\ufeff\n\n" + text)
 
