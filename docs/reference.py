@@ -17,7 +17,7 @@ from invite_admin.settings import Limits, Timeouts, known_settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from invite_admin.model import Column
+    from invite_admin.report import Column
 
 PAGE = Path(__file__).with_name("reference.md")
 KEYS: dict[str, Sequence[Column]] = {

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from invite_admin import text
 from invite_admin.codes import Kind
 from invite_admin.errors import Busy, Conflict
-from invite_admin.model import Outcome, Report, Status
+from invite_admin.model import Outcome, Status
+from invite_admin.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
     from invite_admin.codes import Name
-    from invite_admin.model import Capability, Column, Row
+    from invite_admin.model import Capability, Row
+    from invite_admin.report import Column
 
 _SETTLED = {Status.REDEEMED: Outcome.ALREADY_REDEEMED, Status.REVOKED: Outcome.ALREADY_REVOKED}
 

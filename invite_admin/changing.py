@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from invite_admin.chosen import Chosen
     from invite_admin.codes import Name
-    from invite_admin.model import Filters, Report, Row
+    from invite_admin.model import Filters, Row
     from invite_admin.options import DatabaseCommand, Named
+    from invite_admin.report import Report
     from invite_admin.run import Run, Target
     from invite_admin.store import Result, Store
 

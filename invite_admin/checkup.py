@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from invite_admin.model import Section
+from invite_admin.report import Section
 from invite_admin.shape import STEPS
 
 if TYPE_CHECKING:

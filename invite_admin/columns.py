@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from invite_admin.model import Cell, Column
+from invite_admin.report import Cell, Column
 
 _NUMBER, _MASK, _TIME, _PROSE = Cell.NUMBER, Cell.MASK, Cell.TIME, Cell.PROSE
 

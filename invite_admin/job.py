@@ -16,7 +16,8 @@ from invite_admin.run import NOTHING_CHANGED, taken_back
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from invite_admin.model import Capability, Report
+    from invite_admin.model import Capability
+    from invite_admin.report import Report
     from invite_admin.run import Run, Target
     from invite_admin.shape import Shape
     from invite_admin.store import Store

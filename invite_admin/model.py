@@ -1,17 +1,15 @@
-"""The words of the tool: what a code, an actor, a filter and a report are. Frozen and pure."""
+"""The words of the tool: what a code, an actor, a batch and a filter are. Frozen and pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from invite_admin.codes import Secret
-    from invite_admin.errors import InviteError
 
 
 class Status(StrEnum):
@@ -103,6 +101,25 @@ class Minted:
 
 
 @dataclass(frozen=True)
+class Batch:
+    """The codes of one call of ``generate``.
+
+    Attributes:
+        request_id: Its name; the audit log has it where there is one.
+        actor: E-mail address of who made it.
+        created_at: The time of the transaction, which all its rows share.
+        terms: What each code is worth.
+        codes: The codes, in the order in which they were made.
+    """
+
+    request_id: str
+    actor: str
+    created_at: datetime
+    terms: Terms
+    codes: tuple[Minted, ...]
+
+
+@dataclass(frozen=True)
 class Filters:
     """Which rows; every member that is None or empty lets all pass. Times are instants."""
 
@@ -113,6 +130,7 @@ class Filters:
     created_since: datetime | None = None
     created_until: datetime | None = None
     expires_before: datetime | None = None
+    ids: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -174,75 +192,3 @@ class Row:
     redeemed_at: datetime | str | None
     revoked_at: datetime | str | None
     revoked_by: str | None
-
-
-class Cell(Enum):
-    """How a value of a report is shown."""
-
-    TEXT = "text"
-    PROSE = "prose"  # may be wrapped in a table
-    MASK = "mask"  # a mask or a code
-    NUMBER = "number"
-    TIME = "time"
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a report.
-
-    Attributes:
-        key: Its name in csv, json and jsonl.
-        cell: How its values are shown.
-        brief: Whether a table for people has it too.
-        blank: What such a table says where there is no value.
-    """
-
-    key: str
-    cell: Cell = Cell.TEXT
-    brief: bool = True
-    blank: str = ""
-
-
-class Layout(Enum):
-    """How a table for people is laid out."""
-
-    ROWS = "rows"
-    RECORDS = "records"
-    OBJECT = "object"
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a command found or did; ``emit`` alone prints it.
-
-    Attributes:
-        columns: Its columns, in order.
-        rows: Its rows, each with a value a column; read once, perhaps straight from the server.
-        layout: OBJECT means exactly one row, given as one JSON object.
-        sections: For OBJECT: the tables that people read in its place.
-        summary: Lines for standard error, asked for once the result is delivered and true.
-        verdict: The failure to end with all the same, once everything was written; None where
-            all is well.
-    """
-
-    columns: tuple[Column, ...]
-    rows: Iterable[Sequence[Any]]
-    layout: Layout = Layout.ROWS
-    sections: tuple[Section, ...] = ()
-    summary: Callable[[], Sequence[str]] = tuple
-    verdict: InviteError | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """One table of an object that people read.
-
-    Attributes:
-        title: Its heading.
-        columns: Its columns' names; empty where it is a list of names and values.
-        rows: Its cells, as text.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[Sequence[str]]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from invite_admin.codes import Name
-    from invite_admin.model import Capability, Report
+    from invite_admin.model import Capability
+    from invite_admin.report import Report
     from invite_admin.store import Store
 
     Function = Callable[..., Any]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from invite_admin.model import Report
+    from invite_admin.report import Report
     from invite_admin.settings import Settings
 
 NOTHING_CHANGED = "nothing was changed"

@@ -106,11 +106,11 @@ class NewFile:
         self._path = path
         self._file: BinaryIO | None = None
         if os.path.lexists(path):
-            raise self._exists()
+            raise _exists(path)
         if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
-            raise self._failed(f"there is no such folder; {NOTHING}")
+            raise _failed(self._path, f"there is no such folder; {NOTHING}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise self._failed(f"no right to write in that folder; {NOTHING}")
+            raise _failed(self._path, f"no right to write in that folder; {NOTHING}")
 
     def write(self, data: bytes) -> None:
         """Take some bytes; the first call makes the file.
@@ -124,9 +124,9 @@ class NewFile:
                 self._file = self._open()
             self._file.write(data)
         except FileExistsError:
-            raise self._exists() from None
+            raise _exists(self._path) from None
         except OSError as error:
-            raise self._failed(error.strerror) from None
+            raise _failed(self._path, error.strerror) from None
 
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
@@ -140,9 +140,9 @@ class NewFile:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-            _sync_folder(self._path.parent)
+            sync_folder(self._path.parent)
         except OSError as error:
-            raise self._failed(error.strerror) from None
+            raise _failed(self._path, error.strerror) from None
 
     def discard(self) -> None:
         """Remove the file, if this is what made it."""
@@ -157,18 +157,58 @@ class NewFile:
         os.fchmod(descriptor, 0o600)
         return os.fdopen(descriptor, "wb")
 
-    def _failed(self, why: str | None) -> Failed:
-        return Failed(f"{without_code(str(self._path))}: cannot be written: {why}")
 
-    def _exists(self) -> BadInput:
-        return BadInput(
-            f"{without_code(str(self._path))} exists already, and a result never overwrites "
-            f"a file; {NOTHING}",
-            hint="name another file, or move that one away",
-        )
+def _failed(path: Path, why: str | None) -> Failed:
+    return Failed(f"{without_code(str(path))}: cannot be written: {why}")
 
 
-def _sync_folder(folder: Path) -> None:
+def _exists(path: Path) -> BadInput:
+    return BadInput(
+        f"{without_code(str(path))} exists already, and a result never overwrites "
+        f"a file; {NOTHING}",
+        hint="name another file, or move that one away",
+    )
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Make a file of mode 0600 that holds exactly this, synced with its folder.
+
+    Raises:
+        BadInput: There is such a file already.
+        Failed: It cannot be written; then there is none.
+    """
+    file = NewFile(path)
+    try:
+        file.write(data)
+        file.finish()
+    except BaseException:
+        file.discard()
+        raise
+
+
+def publish(path: Path, data: bytes) -> None:
+    """Make a file that is whole or absent: written beside its name, then linked to it.
+
+    Raises:
+        BadInput: There is such a file already.
+        Failed: It cannot be written.
+    """
+    new = path.with_name(f".{path.name}.new")
+    try:
+        new.unlink(missing_ok=True)
+        write_new(new, data)
+        os.link(new, path)
+        new.unlink()
+        sync_folder(path.parent)
+    except FileExistsError:
+        new.unlink(missing_ok=True)
+        raise _exists(path) from None
+    except OSError as error:
+        raise _failed(path, error.strerror) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, so that the names in it last."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

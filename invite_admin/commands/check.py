@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from invite_admin import __version__, checkup, findings
 from invite_admin.checkup import Where
 from invite_admin.errors import Denied, InviteError, Unsupported
-from invite_admin.model import Column, Layout, Report
 from invite_admin.options import database_command
+from invite_admin.report import Column, Layout, Report
 
 if TYPE_CHECKING:
     from invite_admin.findings import Finding

@@ -10,8 +10,9 @@ import click
 
 from invite_admin import columns, output, params, text
 from invite_admin.chosen import expiry
-from invite_admin.model import Capability, Minted, Report, Terms
+from invite_admin.model import Capability, Minted, Terms
 from invite_admin.options import database_command
+from invite_admin.report import Report
 
 if TYPE_CHECKING:
     from invite_admin.run import Run, Target

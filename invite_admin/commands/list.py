@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from invite_admin import columns, params
-from invite_admin.model import Capability, Report, Sort
+from invite_admin.model import Capability, Sort
 from invite_admin.options import database_command, filter_options
+from invite_admin.report import Report
 
 if TYPE_CHECKING:
     from invite_admin.chosen import Chosen

@@ -8,8 +8,9 @@ import click
 
 from invite_admin import columns, params
 from invite_admin.chosen import instant
-from invite_admin.model import Capability, Redemptions, Report
+from invite_admin.model import Capability, Redemptions
 from invite_admin.options import database_command
+from invite_admin.report import Report
 from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import click
 from invite_admin import columns, sandbox, text
 from invite_admin.codes import Kind
 from invite_admin.errors import BadInput, Conflict, NotFound
-from invite_admin.model import Layout, Report
 from invite_admin.names import STDIN, read_arguments, read_file
 from invite_admin.options import report_options
+from invite_admin.report import Layout, Report
 from invite_admin.run import show
 
 if TYPE_CHECKING:

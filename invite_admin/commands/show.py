@@ -12,8 +12,9 @@ from invite_admin import columns, text
 from invite_admin.codes import Kind
 from invite_admin.errors import BadInput, NotFound
 from invite_admin.job import Job
-from invite_admin.model import Capability, Layout, Report, Row, Status
+from invite_admin.model import Capability, Row, Status
 from invite_admin.options import as_command, name_options, report_options
+from invite_admin.report import Layout, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from invite_admin import columns
-from invite_admin.model import Capability, Layout, Report
+from invite_admin.model import Capability
 from invite_admin.options import database_command, filter_options
+from invite_admin.report import Layout, Report
 
 if TYPE_CHECKING:
     from invite_admin.chosen import Chosen

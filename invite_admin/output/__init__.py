@@ -11,7 +11,7 @@ from invite_admin.output.style import Style
 from invite_admin.output.tables import HELD, write_markdown, write_table
 
 if TYPE_CHECKING:
-    from invite_admin.model import Report
+    from invite_admin.report import Report
     from invite_admin.sinks import Sink
 
 __all__ = ["FORMATS", "HOLDING", "Style", "check_held", "draw", "emit"]

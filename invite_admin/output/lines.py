@@ -8,13 +8,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
-from invite_admin.model import Cell, Layout
+from invite_admin.report import Cell, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from invite_admin.model import Column, Report
     from invite_admin.output.style import Style
+    from invite_admin.report import Column, Report
 _LINE_END = "\r\n"  # Python's writer quotes the characters of its line end
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
 from invite_admin.errors import BadInput
-from invite_admin.model import Cell, Layout
+from invite_admin.report import Cell, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from invite_admin.model import Column, Report, Section
     from invite_admin.output.style import Style
+    from invite_admin.report import Column, Report, Section
 
 HELD = 10_000  # rows
 NARROWEST = 12  # columns of a terminal that wrapped prose gets at least

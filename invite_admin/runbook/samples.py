@@ -9,13 +9,14 @@ from invite_admin import checkup, columns, output
 from invite_admin.checkup import Where
 from invite_admin.findings import find_in_shape
 from invite_admin.job import Place, whereabouts
-from invite_admin.model import Capability, Layout, Report
+from invite_admin.model import Capability
+from invite_admin.report import Layout, Report
 from invite_admin.runbook.stand import ACTOR, LOGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from invite_admin.model import Column
+    from invite_admin.report import Column
     from invite_admin.runbook.stand import Stand
 
 # Every instant, id and code here stands for any other: the page's test reads them as patterns.

@@ -86,6 +86,7 @@ class CodesTable:
             _unless_none(filters.created_since, lambda v: c.created_at >= v),
             _unless_none(filters.created_until, lambda v: c.created_at < v),
             _unless_none(filters.expires_before, lambda v: c.expires_at < v),
+            _unless_none(filters.ids, self._among),
         ]
         return _given(found)
 
@@ -130,6 +131,10 @@ class CodesTable:
                 | self.c.note.icontains(v, autoescape=True)
             ),
         )
+
+    def _among(self, ids: tuple[str, ...]) -> ColumnElement[bool]:
+        wanted = sa.cast(list(ids), sa.ARRAY(sa.Uuid(as_uuid=False)))
+        return self.c.id == sa.any_(wanted)
 
     def _redeemer(self, user: str | None) -> ColumnElement[bool] | None:
         if user is None:

@@ -1,0 +1,87 @@
+"""What a command found or did, in columns and rows; ``output`` alone prints it. Frozen and pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from invite_admin.errors import InviteError
+    from invite_admin.model import Batch
+
+
+class Cell(Enum):
+    """How a value of a report is shown."""
+
+    TEXT = "text"
+    PROSE = "prose"  # may be wrapped in a table
+    MASK = "mask"  # a mask or a code
+    NUMBER = "number"
+    TIME = "time"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a report.
+
+    Attributes:
+        key: Its name in csv, json and jsonl.
+        cell: How its values are shown.
+        brief: Whether a table for people has it too.
+        blank: What such a table says where there is no value.
+    """
+
+    key: str
+    cell: Cell = Cell.TEXT
+    brief: bool = True
+    blank: str = ""
+
+
+class Layout(Enum):
+    """How a table for people is laid out."""
+
+    ROWS = "rows"
+    RECORDS = "records"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found or did; ``emit`` alone prints it.
+
+    Attributes:
+        columns: Its columns, in order.
+        rows: Its rows, each with a value a column; read once, perhaps straight from the server.
+        layout: OBJECT means exactly one row, given as one JSON object.
+        sections: For OBJECT: the tables that people read in its place.
+        summary: Lines for standard error, asked for once the result is delivered and true.
+        verdict: The failure to end with all the same, once everything was written; None where
+            all is well.
+        batch: The codes that it delivers; None where it delivers none.
+    """
+
+    columns: tuple[Column, ...]
+    rows: Iterable[Sequence[Any]]
+    layout: Layout = Layout.ROWS
+    sections: tuple[Section, ...] = ()
+    summary: Callable[[], Sequence[str]] = tuple
+    verdict: InviteError | None = None
+    batch: Batch | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of an object that people read.
+
+    Attributes:
+        title: Its heading.
+        columns: Its columns' names; empty where it is a list of names and values.
+        rows: Its cells, as text.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
