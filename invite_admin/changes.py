@@ -144,7 +144,8 @@ class Telling:
     ) -> Report:
         rows = [self._row(item, outcomes[item.position], now) for item in self.plan.items]
         verdict = self._verdict(list(outcomes.values()))
-        return Report(self.verb.columns, rows, summary=summary, verdict=verdict)
+        counts = Counter(str(outcome) for outcome in outcomes.values())
+        return Report(self.verb.columns, rows, summary=summary, verdict=verdict, counts=counts)
 
     def _row(self, item: Item, outcome: Outcome, now: Mapping[str, Row]) -> tuple[Any, ...]:
         row = now.get(item.row.id) if item.row else None

@@ -124,7 +124,7 @@ class _Changing:
             found = store.reads.find(self.names)
             items = [Item(n, f.name, f.rows) for n, f in enumerate(found, start=1)]
         else:
-            filters: Filters = self.chosen.at(store.session.server.now, self.run)
+            filters: Filters = self.chosen.at(store, self.run)
             rows = store.reads.select(filters)
             items = [Item(n, None, (row,)) for n, row in enumerate(rows, start=1)]
             if not items:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from invite_admin.run import Run
+    from invite_admin.store import Store
     from invite_admin.whens import When
 
 
@@ -28,13 +29,20 @@ class Chosen:
     created_since: When | None = None
     created_until: When | None = None
     expires_before: When | None = None
+    request_id: str | None = None
 
     def __bool__(self) -> bool:
         return any(getattr(self, f.name) not in (None, ()) for f in fields(self))
 
-    def at(self, now: datetime, run: Run) -> Filters:
-        """Put the times on the server's clock, and say what was understood."""
+    def at(self, store: Store, run: Run) -> Filters:
+        """Put the times on the server's clock, and say what was understood.
+
+        Raises:
+            InviteError: A request id was given, and the audit log cannot tell what it made.
+        """
+        now = store.session.server.now
         return Filters(
+            ids=None if self.request_id is None else store.made_under(self.request_id),
             status=self.status,
             note=self.note,
             search=self.search,

@@ -7,7 +7,7 @@ import os
 import pkgutil
 import signal
 import sys
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,6 +15,7 @@ import click
 
 from invite_admin import __version__, commands, errors, sinks
 from invite_admin.params import Refusal
+from invite_admin.record import Log, Record
 from invite_admin.run import NOTHING_CHANGED, Run
 
 if TYPE_CHECKING:
@@ -43,6 +44,27 @@ def _module(name: str) -> str:
     return name if name in known else f"{name}_"
 
 
+@dataclass
+class Call:
+    """What is known of this process's one call, also where its command line was refused.
+
+    Attributes:
+        closed: Whether standard output was closed when the process began.
+        run: The call; None while its command line is not understood.
+        log: Where its line goes; None for nowhere.
+    """
+
+    closed: bool = False
+    run: Run | None = None
+    log: Log | None = None
+
+
+def _open_log(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 - Click's signature
+    """Open the log before the rest of the command line is read, so that refusals are in it."""
+    if path is not None and not ctx.resilient_parsing:
+        ctx.ensure_object(Call).log = Log(path)
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
@@ -51,44 +73,71 @@ def _module(name: str) -> str:
     help="The settings file; that one alone counts.",
 )
 @click.option("--sandbox", is_flag=True, help="Act on an embedded server, to try things on.")
+@click.option(
+    "--log-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_open_log,
+    help="Append one line about this command to FILE, for evidence.",
+)
 @click.version_option(__version__, prog_name="invite", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, config: Path | None, sandbox: bool) -> None:  # noqa: FBT001 - Click's
+def cli(
+    ctx: click.Context,
+    *,
+    config: Path | None,
+    sandbox: bool,
+) -> None:
     """Administer the invite codes of an existing PostgreSQL table.
 
     The database comes from INVITE_DATABASE_URL, or from libpq's own variables. Codes are shown
     once, by `generate`; every other command shows masks.
     """
-    ctx.obj = Run(config, sandbox, Path(click.get_app_dir("invite")), closed=_closed["stdout"])
-
-
-_closed = {"stdout": False}
+    call = ctx.ensure_object(Call)
+    user_folder = Path(click.get_app_dir("invite"))
+    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed)
+    if ctx.invoked_subcommand in cli.list_commands(ctx):
+        call.run.record.command = ctx.invoked_subcommand
 
 
 def main() -> NoReturn:
     """Run the tool as a process."""
-    _closed["stdout"] = _open_standard_streams()
+    closed = _open_standard_streams()
     signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], closed=closed))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], *, closed: bool = False) -> int:
     """Run one command line and return its exit code; failures are told on standard error."""
+    call = Call(closed)
+    error = _failure(arguments, call)
+    if error is not None:
+        _tell(error)
+    exit_code, word = (error.exit_code, error.word) if error else (0, "ok")
+    if call.log is not None:
+        record = call.run.record if call.run else Record()
+        call.log.write(record, exit_code, word, _speaker().say)
+    return exit_code
+
+
+def _failure(arguments: Sequence[str], call: Call) -> errors.InviteError | None:
+    """Run one command line; return how it failed, None where it did not."""
     try:
-        result = cli.main(list(arguments), prog_name="invite", standalone_mode=False)
+        cli.main(list(arguments), prog_name="invite", standalone_mode=False, obj=call)
     except errors.InviteError as error:
-        return _tell(error)
+        return error
     except click.UsageError as error:
-        return _tell(reworded(error))
+        return reworded(error)
     except (click.Abort, KeyboardInterrupt):
-        return _tell(errors.Stopped(f"stopped by Ctrl-C; {NOTHING_CHANGED}"))
+        return errors.Stopped(f"stopped by Ctrl-C; {NOTHING_CHANGED}")
     except errors.TerminationSignal:
-        return _tell(errors.Terminated(f"stopped by SIGTERM; {NOTHING_CHANGED}"))
+        return errors.Terminated(f"stopped by SIGTERM; {NOTHING_CHANGED}")
     except OSError as error:  # the help, for one, could not be written
-        with suppress(errors.Failed, sinks.ReaderLeft):
-            sinks.StandardOutput(sys.stdout.buffer).finish()
-        return _tell(errors.Failed(f"the operating system refused: {error.strerror}"))
-    return result if isinstance(result, int) else 0
+        sinks.silence()
+        return errors.Failed(f"the operating system refused: {error.strerror}")
+    return None
 
 
 def reworded(error: click.UsageError) -> errors.BadInput:
@@ -128,12 +177,15 @@ def _of_parameter(error: click.BadParameter) -> str:
     return f"{name} has a value that cannot be used"
 
 
-def _tell(error: errors.InviteError) -> int:
-    speaker = Run(None, sandbox=False, user_folder=Path())
-    speaker.say(f"invite: {error.word}: {error.message}")
+def _tell(error: errors.InviteError) -> None:
+    say = _speaker().say
+    say(f"invite: {error.word}: {error.message}")
     if error.hint:
-        speaker.say(f"hint: {error.hint.removeprefix('hint: ')}")
-    return error.exit_code
+        say(f"hint: {error.hint.removeprefix('hint: ')}")
+
+
+def _speaker() -> Run:
+    return Run(None, sandbox=False, user_folder=Path())
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature

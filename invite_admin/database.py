@@ -5,8 +5,10 @@ Every statement of the tool goes through a ``Session``; every failure leaves it 
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -17,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from invite_admin import conninfo, errors, sqlstates
+from invite_admin.retries import CONNECTS, retried
 from invite_admin.server import describe, opening
 
 if TYPE_CHECKING:
@@ -26,6 +29,15 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import CursorResult
 
     from invite_admin.settings import Settings
+
+
+class Purpose(IntEnum):
+    """The first of the two integers of our advisory locks.
+
+    The application takes locks of one bigint key only, so the two never meet.
+    """
+
+    REQUEST = 0x494E5601  # one request id of one actor
 
 
 class Session:
@@ -104,6 +116,38 @@ class Session:
         """Run one statement inside ``attempt``, which tells its failures apart."""
         return self._connection.execute(statement, values)
 
+    def lock(self, purpose: Purpose, key: str) -> None:
+        """Take a lock of ours, kept to the end of the transaction; wait the lock timeout.
+
+        Args:
+            purpose: What it is for.
+            key: What is locked; any text.
+
+        Raises:
+            Busy: Somebody else keeps it longer than that.
+        """
+        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
+        self.execute(
+            sa.text("select pg_advisory_xact_lock(:purpose, :number)"),
+            {"purpose": int(purpose), "number": number},
+        )
+
+    def cluster(self) -> str | None:
+        """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""
+        try:
+            with self.attempt():
+                query = sa.text("select system_identifier::text from pg_control_system()")
+                return str(self.raw(query).scalar())
+        except psycopg.Error:
+            return None
+
+    def bound(self, name: str, seconds: int) -> None:
+        """Set one of the server's timeouts for the rest of the transaction."""
+        self.execute(
+            sa.text("select set_config(:name, :value, true)"),
+            {"name": name, "value": f"{seconds}s"},
+        )
+
     def settle(self) -> None:
         """Check every deferred constraint now, so that COMMIT has nothing left to refuse."""
         self.execute(sa.text("set constraints all immediate"))
@@ -137,6 +181,7 @@ class Database:
 
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self.settings = settings
+        self._say = say
         self._engine = sa.create_engine(
             "postgresql+psycopg://",
             creator=_creator(conninfo.parameters(settings, say)),
@@ -145,6 +190,15 @@ class Database:
             use_native_hstore=False,
             hide_parameters=True,
         )
+
+    def _connect(self) -> sa.Connection:
+        """Connect; a server that is starting or failing over is waited for, within bounds."""
+
+        def once() -> sa.Connection:
+            with told():
+                return self._engine.connect()
+
+        return retried(once, self._say, CONNECTS * self.settings.timeouts.connect)
 
     @contextmanager
     def transaction(self, *, writing: bool) -> Iterator[Session]:
@@ -156,8 +210,7 @@ class Database:
         Raises:
             InviteError: The server cannot be reached, or refuses the login.
         """
-        with told():
-            connection = self._engine.connect()
+        connection = self._connect()
         try:
             yield Session(connection, self.settings, writing=writing)
         finally:

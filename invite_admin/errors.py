@@ -9,10 +9,14 @@ class InviteError(Exception):
     Args:
         message: What is true now, what happened to the codes. One line, no secret in it.
         hint: What to do next, or None where the message says it all.
+
+    Attributes:
+        transient: Whether the same may succeed a moment later, nothing having been done.
     """
 
     exit_code = 1
     word = "failed"
+    transient = False
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

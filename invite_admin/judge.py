@@ -25,6 +25,11 @@ BASE = (
     *("id", "code_mask", "credits", "expires_at", "note", "created_at"),
     *("redeemed_by", "redeemed_email", "redeemed_at"),
 )
+AUDIT_TABLE = "audit.admin_audit_logs"
+AUDITED = (
+    *("actor_user_id", "actor_email", "action", "target_id", "after_value", "request_id"),
+    "created_at",
+)
 HIDEABLE = ("code_hash", "created_by")  # a login may be kept from them and still list
 _FUNCTION_OF = {
     Capability.GENERATE: catalogue.CREATE,
@@ -58,6 +63,7 @@ class _Judge:
             ways={need: self._way(need) for need in Capability},
             actor=self._actor(users),
             users=users,
+            audit=self._audit(),
         )
 
     def _step(self) -> int:
@@ -240,3 +246,21 @@ class _Judge:
         reason = f"this login may not read {name}, so the actor cannot be looked up"
         grant = f"GRANT SELECT ({', '.join(columns)}) ON {name} TO YOUR_LOGIN"
         return self._ungranted(fits, reason, grant)
+
+    def _audit(self) -> Way:
+        if AUDIT not in self.facts.relations:
+            return Way(block=Block.NO_AUDIT, reason="this database has no audit log")
+
+        def fits(role: str) -> bool:
+            sight = self._sight(role, AUDIT)
+            return not sight.hidden and not sight.lacks("s", AUDITED)
+
+        if role := self._pick(fits):
+            return self._chosen(role, AUDIT_TABLE)
+        if any(not self._sight(role, AUDIT).lacks("s", AUDITED) for role in self._roles()):
+            return Way(
+                block=Block.ROWS_HIDDEN,
+                reason="row-level security may hide rows of the audit log from this login",
+            )
+        grant = f"GRANT SELECT ({', '.join(AUDITED)}) ON {AUDIT_TABLE} TO YOUR_LOGIN"
+        return self._ungranted(fits, "this login may not read the audit log", grant)

@@ -42,26 +42,20 @@ class DatabaseCommand(click.Command):
 
 
 def database_command(*needs: Capability) -> Callable[[Function], DatabaseCommand]:
-    """Make a command of a function that takes the store and returns a report.
+    """Make a reading command of a function that takes the store and returns a report.
 
-    Reading commands are answered while the transaction is open; one that generates is delivered
-    inside it, before COMMIT, and may return None where nothing is to be made.
+    Its rows are written while the transaction is open.
     """
 
     def decorate(function: Function) -> DatabaseCommand:
         @click.pass_obj
         @functools.wraps(function)
         def callback(run: Run, /, target: Target, **given: Any) -> None:  # noqa: ANN401 - each command's own
-            job = Job(run, needs, target)
-
-            def act(store: Store) -> Report | None:
-                found: Report | None = function(store, run=run, target=target, **given)
+            def ask(store: Store) -> Report:
+                found: Report = function(store, run=run, **given)
                 return found
 
-            if job.writes:
-                job.deliver(act)
-            else:
-                job.read(act)  # type: ignore[arg-type]  # a question always has an answer
+            Job(run, needs, target).read(ask)
 
         return as_command(report_options(callback), needs)
 
@@ -137,6 +131,7 @@ def filter_options(function: Function) -> Function:
     )
     @click.option("--created-until", type=params.Time(Meaning.UNTIL), help="Created before WHEN.")
     @click.option("--expires-before", type=params.Time(Meaning.BEFORE), help="Expires before WHEN.")
+    @click.option("--request-id", type=params.RequestId(), help="Made under this request id.")
     @functools.wraps(function)
     def wrapped(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - Click's and each command's own
         typed = {f.name: given.pop(f.name) for f in fields(Chosen)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from invite_admin.run import Run
     from invite_admin.settings import Limits
 
+REQUEST_ID_LENGTH = 200  # characters, as the audit log has it
 NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
@@ -82,6 +83,19 @@ class Search(click.ParamType[str]):
         if not text.strip() or "\x00" in text or not _encodable(text):
             raise Refusal("must be text, and not empty", ctx, param)
         return _no_code(text, param, ctx)
+
+
+class RequestId(Search):
+    """A request id: 1 to 200 characters, no control characters."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
+        """Return the trimmed id."""
+        text = super().convert(value, param, ctx).strip()
+        if len(text) > REQUEST_ID_LENGTH or not text.isprintable():
+            raise Refusal(f"must have 1 to {REQUEST_ID_LENGTH} printable characters", ctx, param)
+        return text
 
 
 class User(Search):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -50,10 +50,6 @@ class Pending:
     raw: bool
     bom: bool
     tool: str = __version__
-
-    def with_codes(self, codes: tuple[Minted, ...]) -> Pending:
-        """Return the same batch, its codes under other ids."""
-        return replace(self, batch=replace(self.batch, codes=codes))
 
 
 def beside(path: Path) -> Path:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from invite_admin.errors import InviteError
     from invite_admin.model import Batch
@@ -61,6 +61,7 @@ class Report:
         verdict: The failure to end with all the same, once everything was written; None where
             all is well.
         batch: The codes that it delivers; None where it delivers none.
+        counts: How many codes had which outcome; empty where nothing was changed.
     """
 
     columns: tuple[Column, ...]
@@ -70,6 +71,7 @@ class Report:
     summary: Callable[[], Sequence[str]] = tuple
     verdict: InviteError | None = None
     batch: Batch | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

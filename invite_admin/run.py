@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from invite_admin import errors, output, settings, sinks, text
 from invite_admin.codes import Secret
+from invite_admin.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ class Run:
         user_folder: The user's own configuration folder.
         closed: Whether standard output was closed when the tool began.
         truth: What is true of the codes right now, for whoever stops the tool.
+        record: What the log for evidence is told of it.
     """
 
     config: Path | None
@@ -41,6 +43,7 @@ class Run:
     user_folder: Path
     closed: bool = False
     truth: str = field(default=NOTHING_CHANGED)
+    record: Record = field(default_factory=Record)
 
     @cached_property
     def preferences(self) -> Settings:
@@ -123,7 +126,7 @@ class Target:
             raise errors.Failed(
                 f"standard output is closed, so the result could not be written; {NOTHING_CHANGED}"
             )
-        sink = sinks.StandardOutput(sys.stdout.buffer)
+        sink = sinks.StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle)
         encoding = sys.stdout.encoding or "utf-8"
         width = shutil.get_terminal_size((80, 24)).columns if sink.terminal else 80
         return sink, replace(style, terminal=sink.terminal, width=width, encoding=encoding)

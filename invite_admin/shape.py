@@ -33,6 +33,7 @@ class Block(StrEnum):
     NO_ROLE = "no_role"
     ROLE_DENIED = "role_denied"
     NO_USERS = "no_users"
+    NO_AUDIT = "no_audit"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Shape:
         ways: For each capability how it is done, or why it is not.
         actor: How the actor is looked up, or why it cannot be.
         users: Which relation the actor is looked up in (``IDENTITY`` or ``AUTH``).
+        audit: How the audit log is read, or why it is not.
     """
 
     facts: Facts
@@ -91,6 +93,7 @@ class Shape:
     ways: Mapping[Capability, Way] = field(default_factory=dict)
     actor: Way = field(default_factory=Way)
     users: str = IDENTITY
+    audit: Way = field(default_factory=Way)
 
     @property
     def by_functions(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
@@ -12,9 +13,12 @@ from invite_admin.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
 
 NOTHING = "nothing was changed"
+A_WRITE = 4_096  # bytes, which a pipe takes as a whole
+HELD_BACK = 65_536  # bytes gathered before they are written
 
 
 class ReaderLeft(Exception):
@@ -36,18 +40,25 @@ class Sink(Protocol):
         """Take back what can be taken back."""
 
 
+class _Stalled(Exception):
+    """The reader took nothing for as long as it may."""
+
+
 class StandardOutput:
     """Standard output, whatever it is connected to.
 
     Args:
         stream: The binary stream.
+        patience: Seconds in which a reader must take something.
 
     Attributes:
         terminal: Whether a person looks at it.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: BinaryIO, patience: float) -> None:
+        self._descriptor = stream.fileno()
+        self._patience = patience
+        self._waiting = bytearray()
         self.terminal = stream.isatty()
 
     def write(self, data: bytes) -> None:
@@ -57,36 +68,58 @@ class StandardOutput:
             ReaderLeft: The reader is gone.
             Failed: They could not be written.
         """
-        self._guarded(lambda: self._stream.write(data))
+        self._waiting += data
+        if len(self._waiting) >= HELD_BACK:
+            self.finish()
 
     def finish(self) -> None:
-        """Flush.
+        """Return once every byte was taken.
 
         Raises:
             ReaderLeft: The reader is gone.
-            Failed: Not every byte could be written.
+            Failed: Not every byte could be written, or the reader took nothing for too long.
         """
-        self._guarded(self._stream.flush)
+        try:
+            with memoryview(bytes(self._waiting)) as rest:
+                self._waiting.clear()
+                done = 0
+                while done < len(rest):
+                    done += self._give(rest[done : done + A_WRITE])
+        except BrokenPipeError:
+            raise ReaderLeft from None
+        except OSError as error:
+            raise Failed(f"the result could not be written: {error.strerror}") from None
+        except _Stalled:
+            raise Failed(
+                f"the reader of standard output took nothing for {self._patience:g} s; "
+                "the result is incomplete",
+                hint="[timeouts] idle in the settings is the bound",
+            ) from None
 
     def discard(self) -> None:
         """Do nothing: what a reader has taken cannot be taken back."""
 
-    def _guarded(self, act: object) -> None:
+    def _give(self, piece: memoryview) -> int:
+        """Write one piece, for as long as the reader may let it wait."""
+        before = signal.signal(signal.SIGALRM, _stalled)
+        signal.setitimer(signal.ITIMER_REAL, self._patience)
         try:
-            act()  # type: ignore[operator]
-        except BrokenPipeError:
-            self._give_up()
-            raise ReaderLeft from None
-        except OSError as error:
-            self._give_up()
-            raise Failed(f"the result could not be written: {error.strerror}") from None
+            return os.write(self._descriptor, piece)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
-    def _give_up(self) -> None:
-        """Let the interpreter's last flush go nowhere, so that it raises nothing at exit."""
-        with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
+
+def _stalled(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
+    raise _Stalled
+
+
+def silence() -> None:
+    """Let the interpreter's last flush of standard output go nowhere, so that it raises nothing."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 class NewFile:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
+PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 NOTHING = "nothing was changed"
 
 _Told = tuple[type[errors.InviteError], str, str | None]
@@ -58,6 +59,12 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
 
 def translate(error: Error) -> errors.InviteError:
     """Return what a person is told of a driver's error outside COMMIT; nothing was stored."""
+    told = _translate(error)
+    told.transient = error.sqlstate in PASSING
+    return told
+
+
+def _translate(error: Error) -> errors.InviteError:
     state = error.sqlstate or "08000"
     if state == "42501" and error.diag.message_primary == NOT_ADMIN:
         return errors.Denied(
@@ -108,12 +115,21 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
 )  # fmt: skip
 
 
+# A server that is starting, restarting or failing over.
+_PASSING_TEXT = (
+    r"Connection refused|No such file or directory|reset by peer|starting up|shutting down|"
+    r"not yet accepting|not accepting connections|read-only|not in hot standby"
+)
+
+
 def translate_connecting(error: Error) -> errors.InviteError:
     """Return what a person is told of a connection that could not be made."""
     text = str(error)
     for pattern, (kind, message, hint) in _BY_TEXT:
         if re.search(pattern, text):
-            return kind(f"cannot connect: {message}; {NOTHING}", hint=hint)
+            told = kind(f"cannot connect: {message}; {NOTHING}", hint=hint)
+            told.transient = re.search(_PASSING_TEXT, text) is not None
+            return told
     return errors.Unavailable(
         f"cannot connect to the database; {NOTHING}",
         hint="check host, port, login and sslmode with psql and the same URL",

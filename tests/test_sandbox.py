@@ -1,5 +1,5 @@
 """The sandbox as the commands open, stop and ask it, on the embedded PostgreSQL itself."""
-# ruff: noqa: SIM300 - a test states what it expects first
+
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What the sandbox holds at each step, and how a code is redeemed in it."""
-# ruff: noqa: SIM300 - a test states what it expects first
+
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The embedded server's life: at once, killed, half-made, in odd places and as other users."""
-# ruff: noqa: SIM300 - a test states what it expects first
+
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ COLUMNS = tuple(
 
 
 @database_command()
-def command(store: Store, *, run: Run, **_: object) -> Report:
+def command(store: Store, *, run: Run) -> Report:
     """Say what this login can do here, what is blocked and why.
 
     Nothing is changed. The exit status is 6 where rows may be hidden or the actor is refused,

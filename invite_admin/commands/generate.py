@@ -2,27 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import columns, output, params, text
+from invite_admin import columns, output, params, resuming, text
 from invite_admin.chosen import expiry
-from invite_admin.model import Capability, Minted, Terms
-from invite_admin.options import database_command
+from invite_admin.errors import BadInput
+from invite_admin.job import Job
+from invite_admin.model import Batch, Capability, Terms
+from invite_admin.options import as_command, report_options
+from invite_admin.repeats import refuse_repeat
 from invite_admin.report import Report
 
 if TYPE_CHECKING:
     from invite_admin.run import Run, Target
-    from invite_admin.store import Store
+    from invite_admin.store import Batches, Store
     from invite_admin.whens import When
 
+NEEDS = (Capability.GENERATE,)
 
-@database_command(Capability.GENERATE)
-@click.option("--count", type=params.COUNT, required=True, help="How many codes.")
-@click.option("--points", type=params.POINTS, required=True, help="Points each code gives.")
+
+@dataclass(frozen=True)
+class Order:
+    """What the operator asked for; times not yet put on the server's clock.
+
+    Attributes:
+        count: How many codes.
+        points: Points each gives.
+        expires: When they expire; None means never.
+        note: The batch's label; None means none.
+        request_id: The id given for it; None for a new one.
+        dry_run: Whether to say only what would happen.
+    """
+
+    count: int
+    points: int
+    expires: When | None
+    note: str | None
+    request_id: str | None
+    dry_run: bool
+
+    def make(self, run: Run, store: Store, batches: Batches) -> Report | None:
+        """Store the codes and return them; None for a dry run."""
+        terms = Terms(self.points, expiry(run, store.session.server.now, self.expires), self.note)
+        if not self.dry_run:
+            batches.begin(self.request_id)
+        if self.request_id is not None:
+            run.record.request_id = self.request_id
+            refuse_repeat(run, batches, self.request_id, self.count, terms, self.expires)
+        if terms.expires_at is None:
+            run.say("warning: these codes never expire; --expires sets an end")
+        if self.dry_run:
+            run.say(f"dry run: would make {worth(self.count, terms)}; nothing was made")
+            return None
+        return batch_report(run, store, batches.make(self.count, terms))
+
+
+def worth(count: int, terms: Terms) -> str:
+    """Say what a batch is worth."""
+    each = f"{text.counted(count, 'code')} of {text.counted(terms.points, 'point')} each"
+    return f"{each}, {text.counted(count * terms.points, 'point')} in all"
+
+
+def batch_report(run: Run, store: Store, batch: Batch) -> Report:
+    """Report a batch: its codes, and once they are stored what names and voids it."""
+    terms = batch.terms
+    rows = [(c.id, c.code, c.mask, terms.points, terms.expires_at, terms.note) for c in batch.codes]
+
+    def summary() -> list[str]:
+        named = f"batch: created at {batch.created_at.isoformat()}"
+        if store.named:
+            named += f", request id {batch.request_id}"
+        done = f"delivered and stored: {worth(len(batch.codes), terms)}"
+        return [done, named, *_voiding(run, store, batch)]
+
+    return Report(columns.GENERATED, rows, summary=summary, batch=batch)
+
+
+def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
+    """Name the one command that voids the batch: by its request id, else by its time."""
+    way = store.shape.ways[Capability.REVOKE]
+    if not way.available:
+        return [f"they cannot be voided here: {way.reason}"]
+    after = batch.created_at + timedelta(microseconds=1)
+    chosen = (
+        ("--request-id", batch.request_id)
+        if store.named and store.shape.audit.available
+        else ("--created-since", batch.created_at.isoformat(), "--created-until", after.isoformat())
+    )
+    return ["to void the whole batch:", f"  {run.command_line('revoke', *chosen)}"]
+
+
+@click.option("--count", type=params.COUNT, help="How many codes.")
+@click.option("--points", type=params.POINTS, help="Points each code gives.")
 @click.option(
     "--expires",
     type=params.Expiry(),
@@ -30,18 +106,31 @@ if TYPE_CHECKING:
     help=f"When they expire: {params.WHEN_FORMS}.  [default: never]",
 )
 @click.option("--note", type=params.Note(), help="A label for the batch.")
+@click.option(
+    "--request-id",
+    type=params.RequestId(),
+    help="A name for the batch of your own; the same again makes nothing.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    metavar="FILE.pending",
+    help="Settle the batch of a run that ended before its end was known.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would happen; make no codes.")
-def command(  # noqa: PLR0913 - one argument an option
-    store: Store,
-    *,
+@click.pass_obj
+def _generate(  # noqa: PLR0913 - one argument an option
     run: Run,
+    *,
     target: Target,
-    count: int,
-    points: int,
+    count: int | None,
+    points: int | None,
     expires: When | None,
     note: str | None,
+    request_id: str | None,
+    resume: Path | None,
     dry_run: bool,
-) -> Report | None:
+) -> None:
     """Make a batch of single-use codes, and show each code once.
 
     The codes are stored only if every one of them was delivered: to a new file, or to whoever
@@ -50,36 +139,17 @@ def command(  # noqa: PLR0913 - one argument an option
     \b
     Example: invite generate --count 50 --points 100 --expires 30d --output friday.csv
     """
+    job = Job(run, NEEDS, target)
+    if resume is not None:
+        if (count, points, expires, note, request_id, dry_run) != (None,) * 5 + (False,):
+            raise BadInput("--resume takes the batch as it is; only --output goes with it")
+        resuming.resume(job, resume, batch_report)
+        return
+    if count is None or points is None:
+        raise BadInput("--count and --points are needed; there is no default for either")
     output.check_held(target.form, count)
-    terms = Terms(points, expiry(run, store.session.server.now, expires), note or None)
-    if terms.expires_at is None:
-        run.say("warning: these codes never expire; --expires sets an end")
-    worth = f"{text.counted(count, 'code')} of {text.counted(points, 'point')} each, "
-    worth += f"{text.counted(count * points, 'point')} in all"
-    if dry_run:
-        run.say(f"dry run: would make {worth}; nothing was made")
-        return None
-    return _report(store, run, terms, store.generate(count, terms), worth)
+    order = Order(count, points, expires, note or None, request_id, dry_run)
+    job.deliver(lambda store, batches: order.make(run, store, batches))
 
 
-def _report(store: Store, run: Run, terms: Terms, minted: list[Minted], worth: str) -> Report:
-    def summary() -> list[str]:
-        began = store.session.server.now
-        named = f"batch: created at {began.isoformat()}"
-        if store.request_id:
-            named += f", request id {store.request_id}"
-        return [f"delivered and stored: {worth}", named, *_voiding(store, run)]
-
-    rows = [(m.id, m.code, m.mask, terms.points, terms.expires_at, terms.note) for m in minted]
-    return replace(Report(columns.GENERATED, rows), summary=summary)
-
-
-def _voiding(store: Store, run: Run) -> list[str]:
-    """Name the one command that voids the batch: its codes share their time of creation."""
-    way = store.shape.ways[Capability.REVOKE]
-    if not way.available:
-        return [f"they cannot be voided here: {way.reason}"]
-    began = store.session.server.now
-    after = began + timedelta(microseconds=1)
-    bounds = ("--created-since", began.isoformat(), "--created-until", after.isoformat())
-    return ["to void the whole batch:", f"  {run.command_line('revoke', *bounds)}"]
+command = as_command(report_options(_generate), NEEDS)

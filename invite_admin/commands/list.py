@@ -36,13 +36,12 @@ def command(  # noqa: PLR0913 - one argument an option
     limit: int | None,
     sort: str,
     reverse: bool,
-    **_: object,
 ) -> Report:
     """List codes and their status; masks only, never a code's text.
 
     \b
     Example: invite list --status available --note "friday testers"
     """
-    filters = chosen.at(store.session.server.now, run)
+    filters = chosen.at(store, run)
     rows = store.reads.rows(filters, sort=Sort(sort), reverse=reverse, limit=limit)
     return Report(columns.CODE, rows)

@@ -36,7 +36,6 @@ def command(  # noqa: PLR0913 - one argument an option
     since: When | None,
     until: When | None,
     limit: int | None,
-    **_: object,
 ) -> Report:
     """Show who redeemed which code, newest first.
 

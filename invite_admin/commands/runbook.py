@@ -93,7 +93,7 @@ def _live(run: Run) -> Stand:
 def _print(run: Run, page: str) -> None:
     if run.closed:
         raise Failed("standard output is closed, so the page could not be written")
-    sink = StandardOutput(sys.stdout.buffer)
+    sink = StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle)
     with suppress(ReaderLeft):
         sink.write(page.encode())
         sink.finish()

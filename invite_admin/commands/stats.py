@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     type=click.Choice(["note", "day"]),
     help="One row a note, or a day of creation in the configured time zone.",
 )
-def command(store: Store, *, run: Run, chosen: Chosen, by: str | None, **_: object) -> Report:
+def command(store: Store, *, run: Run, chosen: Chosen, by: str | None) -> Report:
     """Count codes and points, by what became of them.
 
     \b
     Example: invite stats --by note
     """
-    filters = chosen.at(store.session.server.now, run)
+    filters = chosen.at(store, run)
     rows = store.reads.stats(filters, by=by, zone=str(run.preferences.timezone))
     return Report(columns.STATS, rows, Layout.ROWS if by else Layout.RECORDS)

@@ -6,33 +6,32 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import psycopg
-
-from invite_admin import catalogue, sqlstates
-from invite_admin.codes import Kind, mask, mint
+from invite_admin import catalogue
+from invite_admin.codes import Kind
 from invite_admin.errors import Failed, Unavailable
 from invite_admin.judge import read_shape
-from invite_admin.model import Capability, Minted, Outcome, Row, Status
+from invite_admin.model import Capability, Outcome, Row, Status
 from invite_admin.store.actors import find_actor
+from invite_admin.store.batches import Batches
 from invite_admin.store.pieces import Changed, Pieces
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
+from invite_admin.store.requests import made_under
 from invite_admin.store.table import CodesTable
 from invite_admin.store.writes import DirectWrites, FunctionWrites, Writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from invite_admin.codes import Name, Secret
+    from invite_admin.codes import Name
     from invite_admin.database import Session
-    from invite_admin.model import Actor, Change, Terms
+    from invite_admin.model import Actor, Change
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
 
-__all__ = ["REDEMPTION_KEYS", "Found", "Result", "Store", "look"]
+__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Result", "Store", "look"]
 
-A_CREATE = 2_000  # codes a statement
-COLLISIONS = 5  # tries for codes that nobody has yet
-_TAKEN = "23505"
+MANY = 100  # codes from which on a statement may take longer
+LONG_STATEMENT = 900  # seconds
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,7 @@ class Store:
 
     Attributes:
         reads: What can be asked.
-        request_id: The audit log's name for what this command writes; None where the table has
-            no audit log.
+        request_id: The name of what this command writes; the audit log has it where there is one.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class Store:
     ) -> None:
         self.session, self.shape = session, shape
         self.reads = Reads(session, shape)
-        self.request_id = f"invite-{uuid.uuid4()}" if shape.by_functions else None
+        self.request_id = f"invite-{uuid.uuid4()}"
         self._settings, self._say = settings, say
         self._found: Actor | None = None
 
@@ -109,18 +107,25 @@ class Store:
         if any(name.kind is Kind.CODE for name in names):
             self.shape.require([Capability.LOOKUP])
 
-    def generate(self, count: int, terms: Terms) -> list[Minted]:
-        """Store ``count`` new codes, all or none of them.
+    @property
+    def named(self) -> str | None:
+        """The request id where the audit log keeps it, else None."""
+        return self.request_id if self.shape.by_functions else None
+
+    def made_under(self, request_id: str) -> tuple[str, ...]:
+        """Return the ids of the codes that were made under a request id.
 
         Raises:
-            Failed: The database stored another number than was sent.
+            InviteError: As ``requests.made_under`` says.
         """
-        writes = self._writes(Capability.GENERATE)
-        stored: list[Minted] = []
-        while len(stored) < count:
-            piece = min(A_CREATE, count - len(stored))
-            stored += self._create(writes, piece, terms, {m.code for m in stored})
-        return stored
+        return tuple(m.id for m in made_under(self.session, self.shape, request_id))
+
+    def allow_time(self, count: int) -> None:
+        """Let a statement about many codes take longer."""
+        if count > MANY:
+            self.session.bound(
+                "statement_timeout", max(LONG_STATEMENT, self._settings.timeouts.statement)
+            )
 
     def revoke(self, rows: Sequence[Row]) -> dict[str, Result]:
         """Void those of the codes that can be; the result by id."""
@@ -137,27 +142,6 @@ class Store:
         }
         return results | unchanged
 
-    def _create(
-        self, writes: Writes, count: int, terms: Terms, earlier: set[Secret]
-    ) -> list[Minted]:
-        """Store one statement's worth; codes that are taken already are made anew."""
-        for _ in range(COLLISIONS):
-            codes = mint(count, apart_from=frozenset(earlier))
-            try:
-                with self.session.attempt():
-                    ids = writes.create(codes, terms)
-            except psycopg.Error as error:
-                if error.sqlstate == _TAKEN and error.diag.table_name == self.shape.table:
-                    continue
-                raise sqlstates.translate(error) from None
-            if len(ids) != count:
-                raise Failed("the database stored fewer codes than were sent; nothing was stored")
-            return [
-                Minted(identity, code, mask(code))
-                for identity, code in zip(ids, codes, strict=True)
-            ]
-        raise Failed("new codes keep meeting codes that exist; nothing was stored")
-
     def _change(
         self,
         need: Capability,
@@ -168,7 +152,8 @@ class Store:
         sent = [row.id for row in rows if _unused(row)]
         changed = Changed()
         if sent:
-            writes = self._writes(need)
+            self.allow_time(len(sent))
+            writes = self.writes(need)
             act = writes.revoke if change is None else (lambda ids: writes.update(ids, change))
             changed = Pieces(self.session, self._settings.timeouts.lock, self._say).run(sent, act)
         now = self.reads.by_id([row.id for row in rows])
@@ -177,11 +162,12 @@ class Store:
             for row in rows
         }
 
-    def _writes(self, need: Capability) -> Writes:
+    def writes(self, need: Capability) -> Writes:
+        """Act as the role that writes, and return the way to write."""
         actor = self.actor
         role = self.shape.ways[need].role
         self.session.become(role)
-        if self.request_id is not None:
+        if self.shape.by_functions:
             return FunctionWrites(self.session, actor, self.request_id)
         table = CodesTable(self.shape, role).table
         return DirectWrites(self.session, table, actor, self.shape.has("revoked_at"))

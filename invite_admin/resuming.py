@@ -1,0 +1,113 @@
+"""Takes up a batch again whose run ended before its end was known."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from invite_admin import pending, text
+from invite_admin.delivery import ToFile, withdrawn
+from invite_admin.errors import BadInput, Conflict, OverLimit
+from invite_admin.run import NOTHING_CHANGED, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from invite_admin.job import Job
+    from invite_admin.model import Batch
+    from invite_admin.pending import Pending
+    from invite_admin.report import Report
+    from invite_admin.run import Run
+    from invite_admin.store import Store
+
+
+def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report]) -> None:
+    """Settle a batch: stored already, its file is made; else exactly its codes are stored now.
+
+    Args:
+        job: The command; its target may name another file.
+        path: The pending file.
+        report_of: Makes the report of a batch.
+
+    Raises:
+        BadInput: The file is not whole, or is of another database or actor.
+        Conflict: Only a part of the batch is there, or whether it is cannot be known.
+        InviteError: As for a new batch.
+    """
+    run = job.run
+    found = pending.read(path)
+    final = job.target.path or _final(path)
+    target = Target(found.form, final, found.raw, found.bom)
+    with run.stoppable():
+        delivery = ToFile(run, target, source=path)
+        report = _settled(job, found, delivery, report_of)
+        delivery.confirm(report)
+        job.conclude(report)
+
+
+def _settled(
+    job: Job, found: Pending, delivery: ToFile, report_of: Callable[[Run, Store, Batch], Report]
+) -> Report:
+    from invite_admin.store import Batches  # noqa: PLC0415 - heavy
+
+    run, batch = job.run, found.batch
+    with job.opened(writing=True) as store, withdrawn(delivery, run):
+        _same_place(found, store)
+        batches = Batches(store)
+        batches.begin(batch.request_id)
+        stored = batches.stored(batch)
+        if stored is None:
+            raise Conflict(
+                f"it cannot be told whether exactly this batch is in the table; {NOTHING_CHANGED}",
+                hint="compare `invite list` with the ids in the pending file",
+            )
+        if stored:
+            run.say("the batch is stored already")
+            run.truth = "the batch is stored"
+            return report_of(run, store, batch)
+        run.say("the batch is not stored; storing exactly these codes now")
+        _still_allowed(found, store, run)
+        report = report_of(run, store, batches.store(batch))
+        job.hand_over(store, batches, report, delivery)
+        return report
+
+
+def _final(path: Path) -> Path:
+    """Return the result file that a pending file stands for."""
+    if path.suffix != pending.SUFFIX:
+        raise BadInput(f"{path} is not named FILE{pending.SUFFIX}; name the result by --output")
+    return path.with_suffix("")
+
+
+def _same_place(found: Pending, store: Store) -> None:
+    """Refuse a batch of another database or actor."""
+    server, cluster = store.session.server, store.session.cluster()
+    known = found.cluster and cluster
+    same = found.cluster == cluster if known else found.server == server.address
+    if not same or found.database != server.database:
+        raise BadInput(
+            f"this batch is of database {found.database} on {found.server}, and this is another; "
+            f"{NOTHING_CHANGED}",
+            hint="connect to that one",
+        )
+    if found.batch.actor != store.actor.email:
+        raise BadInput(
+            f"this batch is {found.batch.actor}'s, and the actor is {store.actor.email}; "
+            f"{NOTHING_CHANGED}",
+            hint=f"run it with INVITE_ACTOR={found.batch.actor}",
+        )
+
+
+def _still_allowed(found: Pending, store: Store, run: Run) -> None:
+    """Hold a batch to the rules for a new one."""
+    terms, limits = found.batch.terms, run.preferences.limits
+    now = store.session.server.now
+    if terms.expires_at is not None and terms.expires_at <= now:
+        shown = text.rfc3339(terms.expires_at.astimezone(UTC), run.preferences.timezone)
+        raise BadInput(
+            f"the expiry {shown} has passed since; {NOTHING_CHANGED}",
+            hint="nothing is stored: remove the pending file, and generate the batch anew",
+        )
+    if len(found.batch.codes) > limits.codes_per_batch or terms.points > limits.points_per_code:
+        raise OverLimit(f"the batch is over a limit of the settings; {NOTHING_CHANGED}")

@@ -1,0 +1,54 @@
+"""Tries again what may succeed a moment later: 0.2 s doubling to 5 s, with jitter, and a bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import tenacity
+
+from invite_admin.errors import InviteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST, LONGEST = 0.2, 5.0  # seconds between two tries
+IN_ALL = 30.0  # seconds for all tries of a transaction
+CONNECTS = 3  # times the connect timeout: how long a server is waited for in all
+
+_Result = TypeVar("_Result")
+
+
+def retried(
+    work: Callable[[], _Result],
+    say: Callable[[str], None],
+    seconds: float,
+    *,
+    passing: Callable[[InviteError], bool] = lambda error: error.transient,
+) -> _Result:
+    """Do it, again where it failed for a moment.
+
+    Args:
+        work: What to do.
+        say: Told before each wait.
+        seconds: How long all tries together may take.
+        passing: Tells which failures are worth another try.
+
+    Raises:
+        InviteError: The last failure.
+    """
+
+    def again(error: BaseException) -> bool:
+        return isinstance(error, InviteError) and passing(error)
+
+    def told(state: tenacity.RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        pause = state.next_action.sleep if state.next_action else 0.0
+        say(f"{error}; trying again in {pause:.1f} s")
+
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception(again),
+        wait=tenacity.wait_exponential_jitter(initial=FIRST, max=LONGEST, jitter=FIRST),
+        stop=tenacity.stop_before_delay(seconds),
+        before_sleep=told,
+        reraise=True,
+    )(work)

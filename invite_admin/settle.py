@@ -1,0 +1,50 @@
+"""Finds out what became of a batch whose COMMIT was never answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from invite_admin.database import Database
+from invite_admin.errors import Busy, InviteError, Unavailable
+from invite_admin.retries import retried
+from invite_admin.store import Batches, Store, look
+
+if TYPE_CHECKING:
+    from invite_admin.model import Batch
+    from invite_admin.run import Run
+
+REACH = 60  # seconds in which a server that comes back is asked
+
+
+def was_stored(run: Run, batch: Batch, before: Batches) -> bool | None:
+    """Tell whether a batch was stored; None where it cannot be known.
+
+    The lock of the request id is taken first: the transaction that sent COMMIT holds it until it
+    has ended, so that a look too early is impossible.
+
+    Args:
+        run: The call; told what is being waited for.
+        batch: The batch.
+        before: The batches of the lost transaction.
+    """
+    run.say("the connection was lost after COMMIT was sent; looking again, at most 60 s")
+    timeouts = replace(run.settings.timeouts, lock=REACH, statement=REACH)
+    settings = replace(run.settings, timeouts=timeouts)
+
+    def once() -> bool | None:
+        database = Database(settings, lambda _line: None)
+        with database.transaction(writing=False) as session:
+            if session.server.standby:
+                raise Unavailable("only a standby answers")
+            batches = Batches(Store(session, look(session, settings), settings, run.say))
+            batches.lock(batch.request_id)
+            found = batches.stored(batch)
+            if found is None and before.transaction and before.timeline:
+                found = batches.committed(before.transaction, before.timeline)
+            return found
+
+    try:
+        return retried(once, run.say, REACH, passing=lambda e: isinstance(e, Unavailable | Busy))
+    except InviteError:
+        return None

@@ -1,0 +1,72 @@
+"""What was made under a request id, as the audit log has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from invite_admin.errors import BadInput
+from invite_admin.judge import AUDIT_TABLE
+
+if TYPE_CHECKING:
+    from invite_admin.database import Session
+    from invite_admin.model import Actor
+    from invite_admin.shape import Shape
+
+_MADE = f"""
+select target_id::text as id, actor_email, after_value, created_at
+from {AUDIT_TABLE}
+where request_id = :request_id and action = 'redemption_code.create'
+  and (cast(:actor as uuid) is null or actor_user_id = cast(:actor as uuid))
+order by created_at, target_id
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """One code that was made under a request id.
+
+    Attributes:
+        id: The code's id.
+        actor: E-mail address of who made it.
+        values: What the audit log kept of it; its keys are the application's.
+    """
+
+    id: str
+    actor: str
+    values: dict[str, Any]
+
+
+def made_under(
+    session: Session, shape: Shape, request_id: str, actor: Actor | None = None
+) -> list[Made]:
+    """Return what was made under a request id.
+
+    Args:
+        session: An open transaction.
+        shape: Whether and as whom the audit log can be read.
+        request_id: The id.
+        actor: Only what this actor made; None for everybody's.
+
+    Raises:
+        Unsupported: There is no audit log here, or nobody may read it.
+        Denied: Row-level security may hide rows of it.
+        BadInput: Several actors used the id.
+    """
+    if not shape.audit.available:
+        raise shape.audit.failure("`--request-id` is blocked here")
+    session.become(shape.audit.role)
+    values = {"request_id": request_id, "actor": actor.id if actor else None}
+    made = [
+        Made(row.id, row.actor_email or "unknown", row.after_value or {})
+        for row in session.execute(sa.text(_MADE), values)
+    ]
+    actors = sorted({m.actor for m in made})
+    if len(actors) > 1:
+        raise BadInput(
+            f"that request id was used by several actors: {', '.join(actors)}; nothing was changed",
+            hint="name the codes by --created-since and --created-until, or by --note",
+        )
+    return made
