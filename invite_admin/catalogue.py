@@ -20,6 +20,7 @@ CREATE, UPDATE, REVOKE = (
     "admin_update_redemption_code",
     "admin_revoke_redemption_code",
 )
+WRITTEN = "public.redemption_codes"  # the one table that these functions change
 FUNCTIONS = {
     CREATE: f"{_ACTOR}, jsonb",
     UPDATE: f"{_ACTOR}, uuid, boolean, text, boolean, timestamp with time zone",

@@ -139,6 +139,12 @@ class _Judge:
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
+        if self.name != catalogue.WRITTEN:
+            return Way(
+                block=Block.OTHER_TABLE,
+                reason=f"the admin functions write {catalogue.WRITTEN}, not {self.name}",
+                ask="correct `table` in the settings",
+            )
         if name in self.facts.misfits:
             return Way(
                 block=Block.OTHER_FUNCTION,
