@@ -47,7 +47,8 @@ def command(  # noqa: PLR0913 - one argument an option
     reads standard output. Their text is kept nowhere; what is lost is voided and made anew.
 
     \b
-    Example: invite generate --count 50 --points 100 --expires 30d --output friday.csv
+    Example: invite generate --count 50 --points 100 --expires 30d
+             invite generate --count 50 --points 100 --output friday.csv
     """
     output.check_held(target.form, count)
     terms = Terms(points, expiry(run, store.session.server.now, expires), note or None)
