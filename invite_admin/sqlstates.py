@@ -70,11 +70,16 @@ def translate(error: Error) -> errors.InviteError:
     return errors.Failed(f"the database failed; {NOTHING} (SQLSTATE {state})")
 
 
+_BAD_VALUE: _Told = (
+    errors.BadInput,
+    "a connection parameter has a value that cannot be used",
+    "check the URL and the PG variables",
+)
 # The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
 _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"password authentication failed|no password supplied|authentication failed|SASL",
      (errors.Denied, "the server refused this login: wrong login or password", None)),
-    (r"no pg_hba\.conf entry|not permitted to log in|role .* does not exist|not permitted",
+    (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", None)),
     (r"permission denied for database",
      (errors.Denied, "this login may not connect to that database", None)),
@@ -88,6 +93,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "again"))),
     (r"could not translate host name|resolve host|Name or service not known",
      (errors.Unavailable, "the host's name cannot be resolved", "check the host in the URL")),
+    (r"invalid \w+ value", _BAD_VALUE),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
       "sslrootcert"))),
@@ -102,9 +108,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "port"))),
     (r"read-only|not in hot standby|target_session_attrs|session is read-only",
      (errors.Unavailable, "no server is in the role that target_session_attrs asks for", None)),
-    (r"invalid|could not match|must be|bad value",
-     (errors.BadInput, "a connection parameter has a value that cannot be used", ("check the URL "
-      "and the PG variables"))),
+    (r"invalid|could not match|must be|bad value", _BAD_VALUE),
 )  # fmt: skip
 
 

@@ -35,6 +35,15 @@ BY_STATE = {
     UNAVAILABLE: ("08006", "57P01", "57P03", "53300", "3D000", "25006", "25P03", "57014"),
     BUSY: ("55P03", "40P01", "40001"),
 }
+REFUSING = """
+    create or replace function audit.require_admin(
+        p_actor_user_id uuid, p_actor_email text, p_actor_role text, p_request_id text
+    ) returns void language plpgsql as $$
+    begin
+      raise exception 'administrator access required'
+        using errcode = '42501', detail = 'of the server';
+    end $$
+"""
 STATES = [(code, state) for code, states in BY_STATE.items() for state in states]
 
 
@@ -86,11 +95,7 @@ def test_refused_actor(database: Database, invite: Invite) -> None:
     turn_on(database, "42501")
     assert "lacks a right" in failure(invite("revoke", code.id, "--yes"))[0]
     database.execute("drop function public.turn_on() cascade")
-    database.execute(
-        "create or replace function audit.require_admin(p_actor_user_id uuid, p_actor_email text,"
-        " p_actor_role text, p_request_id text) returns void language plpgsql as $$ begin raise exception 'administrator access required'"
-        " using errcode = '42501', detail = 'of the server'; end $$"
-    )
+    database.execute(REFUSING)
     done = invite("revoke", code.id, "--yes")
     line, hint = failure(done)
     assert DENIED == done.exit_code
