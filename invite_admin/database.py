@@ -192,7 +192,7 @@ def _creator(parameters: dict[str, str]) -> Callable[[], psycopg.Connection[Any]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # psycopg's advice on GSSAPI is not for operators
                 driver = psycopg.connect(**parameters, prepare_threshold=None)  # type: ignore[arg-type]
-        except psycopg.Error as error:
+        except (psycopg.Error, ValueError, OSError) as error:  # names that cannot be resolved
             raise sqlstates.translate_connecting(error) from None
         driver.adapters.register_loader("timestamptz", _TolerantLoader)
         return driver

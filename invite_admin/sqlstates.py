@@ -91,7 +91,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"starting up|shutting down|recovery mode|not yet accepting|not accepting connections",
      (errors.Unavailable, "the server is starting or stopping", ("wait a little; run the command "
       "again"))),
-    (r"could not translate host name|resolve host|Name or service not known",
+    (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", "check the host in the URL")),
     (r"invalid \w+ value", _BAD_VALUE),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
@@ -112,7 +112,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
 )  # fmt: skip
 
 
-def translate_connecting(error: Error) -> errors.InviteError:
+def translate_connecting(error: Exception) -> errors.InviteError:
     """Return what a person is told of a connection that could not be made."""
     text = str(error)
     for pattern, (kind, message, hint) in _BY_TEXT:

@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 import pytest
 from answering import saying
 from connecting import BAD, DENIED, ODD, UNAVAILABLE, fail_to_connect
+from hostile import failure
 
 if TYPE_CHECKING:
     from tool import Invite
@@ -46,6 +47,16 @@ def test_what_servers_say(invite_alone: Invite, told: str, state: str, message: 
         done, line = fail_to_connect(invite_alone, url)
     code = DENIED if told.startswith("denied") else UNAVAILABLE
     assert (code, told) == (done.exit_code, line)
+
+
+@pytest.mark.parametrize("host", ["zebra..quark", "zebra" * 20, "\udcffzebra"])
+def test_host_that_is_no_name(invite_alone: Invite, host: str) -> None:
+    """A host that cannot even be looked up is told like one that is not known."""
+    told = "unavailable: cannot connect: the host's name cannot be resolved"
+    done = invite_alone("stats", env={"PGHOST": host, "PGPORT": "1"})
+    assert UNAVAILABLE == done.exit_code
+    assert told == failure(done)[0].partition(";")[0]
+    assert "zebra" not in done.stderr
 
 
 def test_no_ssl(invite_alone: Invite) -> None:
