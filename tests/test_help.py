@@ -150,7 +150,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_command_is_found_by_being_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One new file is a new command; one whose name Python keeps for itself ends in an underscore."""
+    """One new file is a new command; a name that Python keeps for itself has a _ behind it."""
     for name in ("greet", "import_"):
         (tmp_path / f"{name}.py").write_text(EXTRA)
         monkeypatch.delitem(sys.modules, f"{commands.__name__}.{name}", raising=False)
