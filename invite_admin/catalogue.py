@@ -147,6 +147,20 @@ class Facts:
         sight = self.sights.get((kind, self.login))
         return frozenset(sight.columns) if sight else frozenset()
 
+    def grant(self, what: str, kind: str, name: str, role: str | None = None) -> str:
+        """Return the GRANT of a privilege on a relation, and of its schema's use where it lacks.
+
+        Args:
+            what: The privilege.
+            kind: The relation.
+            name: Its qualified name.
+            role: To whom; None means the login.
+        """
+        to = f"TO {role or 'YOUR_LOGIN'}"
+        sight = self.sights.get((kind, role or self.login))
+        use = f"GRANT USAGE ON SCHEMA {name.partition('.')[0]} {to}; "
+        return f"{use if sight and not sight.usage else ''}GRANT {what} ON {name} {to}"
+
 
 def ask(session: Session, settings: Settings) -> Facts:
     """Ask the catalogue, as the login, in one statement."""

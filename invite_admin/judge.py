@@ -132,7 +132,7 @@ class _Judge:
                 "or for a role that sees all of them",
             )
         lacking = self._sight(self.facts.login).lacks("s", columns)
-        grant = f"GRANT SELECT ({', '.join(lacking)}) ON {self.name} TO YOUR_LOGIN"
+        grant = self.facts.grant(f"SELECT ({', '.join(lacking)})", CODES, self.name)
         return self._ungranted(
             fits, reason or f"this login may not read {', '.join(lacking)}", grant
         )
@@ -161,7 +161,8 @@ class _Judge:
             )
         if role := self._pick(callers.__contains__):
             return self._chosen(role, "admin function")
-        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {self._grantee()}"
+        grantee = self.settings.write_role or "YOUR_LOGIN"
+        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {grantee}"
         return self._lacking(callers.__contains__, self._barred(f"call public.{name}"), grant)
 
     def _direct(self, need: Capability) -> Way:
@@ -186,7 +187,8 @@ class _Judge:
             return self._chosen(role, "direct")
         wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
         verb = "INSERT" if letter == "i" else "UPDATE"
-        grant = f"GRANT {verb} ({', '.join(wanted)}) ON {self.name} TO {self._grantee()}"
+        given = f"{verb} ({', '.join(wanted)})"
+        grant = self.facts.grant(given, CODES, self.name, self.settings.write_role)
         return self._lacking(fits, self._barred(f"{verb.lower()} {', '.join(columns)}"), grant)
 
     def _lacking(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
@@ -225,9 +227,6 @@ class _Judge:
         role = self.settings.write_role
         return f"neither this login nor {role} may {deed}" if role else f"this login may not {deed}"
 
-    def _grantee(self) -> str:
-        return self.settings.write_role or "YOUR_LOGIN"
-
     def _actor(self, users: str) -> Way:
         columns, name = _USERS[users], USERS_TABLE[users]
         if users not in self.facts.relations:
@@ -244,5 +243,5 @@ class _Judge:
         if role := self._pick(fits):
             return self._chosen(role, name)
         reason = f"this login may not read {name}, so the actor cannot be looked up"
-        grant = f"GRANT SELECT ({', '.join(columns)}) ON {name} TO YOUR_LOGIN"
+        grant = self.facts.grant(f"SELECT ({', '.join(columns)})", users, name)
         return self._ungranted(fits, reason, grant)
