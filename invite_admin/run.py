@@ -78,9 +78,11 @@ class Run:
 
     def say(self, line: str) -> None:
         """Tell a person something on standard error; never fails."""
-        with suppress(OSError, ValueError):
+        try:
             sys.stderr.write(text.visible(line) + "\n")
             sys.stderr.flush()
+        except (OSError, ValueError):
+            sinks.give_up(sys.stderr)
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
 from invite_admin.codes import without_code
 from invite_admin.errors import BadInput, Failed
@@ -75,18 +75,11 @@ class StandardOutput:
         try:
             act()  # type: ignore[operator]
         except BrokenPipeError:
-            self._give_up()
+            give_up(sys.stdout)
             raise ReaderLeft from None
         except OSError as error:
-            self._give_up()
+            give_up(sys.stdout)
             raise Failed(f"the result could not be written: {error.strerror}") from None
-
-    def _give_up(self) -> None:
-        """Let the interpreter's last flush go nowhere, so that it raises nothing at exit."""
-        with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
 
 
 class NewFile:
@@ -166,6 +159,14 @@ class NewFile:
             f"a file; {NOTHING}",
             hint="name another file, or move that one away",
         )
+
+
+def give_up(stream: TextIO) -> None:
+    """Let the last flush of a broken stream go nowhere, so that it changes no exit status."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,7 +30,7 @@ SPEAKERS: Final = {
     "changing._Changing.ask": "its question",
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
-    "sinks.StandardOutput._give_up": "points a broken standard output elsewhere",
+    "sinks.StandardOutput._guarded": "points a broken standard output elsewhere",
 }
 """The only functions that write to a standard stream, and why; `cli` opens them."""
 
