@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -112,21 +113,35 @@ def _compare(run: Run, path: Path, page: str) -> None:
 
 
 def _keep(run: Run, path: Path, page: str) -> None:
-    """Replace the page only where its text differs, and as a whole."""
+    """Replace the page only where its text differs, and as a whole.
+
+    What is no plain file, a device for one, is never replaced.
+    """
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{without_code(str(path))} is no plain file; nothing was changed")
     if path.exists() and _read(path) == page:
         run.say(f"{path} is current; left as it is")
         return
+    target = path.resolve()
+    new = target.with_name(f".{target.name}.new")
     try:
-        new = path.with_name(f".{path.name}.new")
         new.write_text(page, encoding="utf-8")
-        new.replace(path)
+        new.replace(target)
     except OSError as error:
+        with suppress(OSError):
+            new.unlink()
         raise Failed(f"{path} cannot be written: {error.strerror}") from None
     run.say(f"{path} was written")
 
 
 def _read(path: Path) -> str:
-    """Return what the file holds; nothing where there is none."""
+    """Return what the file holds; nothing where there is none.
+
+    Raises:
+        BadInput: It is a device, a pipe or a folder, which a page must not take the place of.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - these never raise
+        raise BadInput(f"{path} is no ordinary file; nothing was changed")
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
