@@ -113,20 +113,15 @@ def _compare(run: Run, path: Path, page: str) -> None:
 
 
 def _keep(run: Run, path: Path, page: str) -> None:
-    """Replace the page only where its text differs, and as a whole.
-
-    What is no plain file, a device for one, is never replaced.
-    """
-    if path.exists() and not path.is_file():
-        raise BadInput(f"{without_code(str(path))} is no plain file; nothing was changed")
-    if path.exists() and _read(path) == page:
+    """Replace the page only where its text differs, and as a whole."""
+    if _read(path) == page and path.exists():
         run.say(f"{path} is current; left as it is")
         return
-    target = path.resolve()
-    new = target.with_name(f".{target.name}.new")
+    kept = path.resolve()  # a link stays a link
+    new = kept.with_name(f".{kept.name}.new")
     try:
         new.write_text(page, encoding="utf-8")
-        new.replace(target)
+        new.replace(kept)
     except OSError as error:
         with suppress(OSError):
             new.unlink()
