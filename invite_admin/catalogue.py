@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from invite_admin.database import Session
+    from invite_admin.session import Session
     from invite_admin.settings import Settings
 
 CODES, AUDIT, IDENTITY, AUTH = "codes", "audit", "identity", "auth"
@@ -20,6 +20,7 @@ CREATE, UPDATE, REVOKE = (
     "admin_update_redemption_code",
     "admin_revoke_redemption_code",
 )
+WRITTEN = "public.redemption_codes"  # the one table that these functions change
 FUNCTIONS = {
     CREATE: f"{_ACTOR}, jsonb",
     UPDATE: f"{_ACTOR}, uuid, boolean, text, boolean, timestamp with time zone",
@@ -145,6 +146,20 @@ class Facts:
         """Return the columns a relation has; none where it does not exist."""
         sight = self.sights.get((kind, self.login))
         return frozenset(sight.columns) if sight else frozenset()
+
+    def grant(self, what: str, kind: str, name: str, role: str | None = None) -> str:
+        """Return the GRANT of a privilege on a relation, and of its schema's use where it lacks.
+
+        Args:
+            what: The privilege.
+            kind: The relation.
+            name: Its qualified name.
+            role: To whom; None means the login.
+        """
+        to = f"TO {role or 'YOUR_LOGIN'}"
+        sight = self.sights.get((kind, role or self.login))
+        use = f"GRANT USAGE ON SCHEMA {name.partition('.')[0]} {to}; "
+        return f"{use if sight and not sight.usage else ''}GRANT {what} ON {name} {to}"
 
 
 def ask(session: Session, settings: Settings) -> Facts:

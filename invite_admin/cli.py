@@ -38,6 +38,18 @@ class Commands(click.Group):
         command: click.Command = found.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a command line; suggest one whose name is near."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            names = self.list_commands(ctx)
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=names, ctx=ctx
+            ) from None
+
 
 def _module(name: str) -> str:
     known = {m.name for m in pkgutil.iter_modules(commands.__path__)}
@@ -135,7 +147,7 @@ def _failure(arguments: Sequence[str], call: Call) -> errors.InviteError | None:
     except errors.TerminationSignal:
         return errors.Terminated(f"stopped by SIGTERM; {NOTHING_CHANGED}")
     except OSError as error:  # the help, for one, could not be written
-        sinks.silence()
+        sinks.give_up(sys.stdout)
         return errors.Failed(f"the operating system refused: {error.strerror}")
     return None
 

@@ -112,7 +112,7 @@ def _parse(text: str, say: Callable[[str], None]) -> dict[str, str]:
         text = _without_foreign(text, say)
     try:
         found = {k: str(v) for k, v in conninfo_to_dict(text).items() if v is not None}
-    except Error:
+    except (Error, UnicodeError):
         raise BadInput(
             f"{URL_VARIABLE} cannot be read as a PostgreSQL connection string",
             hint="postgresql://LOGIN:PASSWORD@HOST:PORT/DATABASE; in LOGIN and PASSWORD write "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from invite_admin import output, pending, sinks
+from invite_admin import files, output, pending, sinks
 from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.run import NOTHING_CHANGED
 
@@ -96,7 +96,7 @@ class ToFile:
         self.kept: Path | None = source or pending.beside(target.path)
         self._style = output.Style(run.preferences.timezone, raw=target.raw, bom=target.bom)
         if source is None:
-            sinks.NewFile(self._path)
+            files.NewFile(self._path)
             self._refuse_pending(self.kept)
         self._own = source is not None
 
@@ -150,7 +150,7 @@ class ToFile:
     def _publish(self, data: bytes) -> None:
         """Make the file; one that holds exactly this already will do."""
         try:
-            sinks.publish(self._path, data)
+            files.publish(self._path, data)
         except BadInput:
             if not self._path.is_file() or self._path.read_bytes() != data:
                 raise

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from invite_admin import catalogue
-from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts, Sight
+from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts
 from invite_admin.model import Capability
+from invite_admin.picking import Picker
 from invite_admin.shape import USERS_TABLE, Block, Shape, Way
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ def read_shape(facts: Facts, settings: Settings) -> Shape:
     return _Judge(facts, settings).shape()
 
 
-class _Judge:
-    """Weighs one set of facts; a class because each judgement needs facts and settings both."""
+class _Judge(Picker):
+    """Weighs one set of facts, capability by capability."""
 
     def __init__(self, facts: Facts, settings: Settings) -> None:
-        self.facts, self.settings = facts, settings
+        super().__init__(facts, settings)
         self.name = f"{settings.schema}.{settings.table}"
         self.columns = facts.columns(CODES)
         self.step = self._step()
@@ -106,21 +107,6 @@ class _Judge:
             return seeing
         return self._by_function(need) if self.step == 3 else self._direct(need)  # noqa: PLR2004
 
-    def _roles(self) -> list[str]:
-        """Return the roles that may act: the login, then the write role it can take."""
-        role = self.settings.write_role
-        taken = [role] if role and role in self.facts.reachable else []
-        return [self.facts.login, *(r for r in taken if r != self.facts.login)]
-
-    def _pick(self, fits: Callable[[str], bool]) -> str | None:
-        return next((role for role in self._roles() if fits(role)), None)
-
-    def _chosen(self, role: str, how: str) -> Way:
-        return Way(role=None if role == self.facts.login else role, via=f"{how} as {role}")
-
-    def _sight(self, role: str, kind: str = CODES) -> Sight:
-        return self.facts.sights[kind, role]
-
     def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
         def fits(role: str) -> bool:
             sight = self._sight(role)
@@ -138,13 +124,19 @@ class _Judge:
                 "or for a role that sees all of them",
             )
         lacking = self._sight(self.facts.login).lacks("s", columns)
-        grant = f"GRANT SELECT ({', '.join(lacking)}) ON {self.name} TO YOUR_LOGIN"
+        grant = self.facts.grant(f"SELECT ({', '.join(lacking)})", CODES, self.name)
         return self._ungranted(
             fits, reason or f"this login may not read {', '.join(lacking)}", grant
         )
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
+        if self.name != catalogue.WRITTEN:
+            return Way(
+                block=Block.OTHER_TABLE,
+                reason=f"the admin functions write {catalogue.WRITTEN}, not {self.name}",
+                ask="correct `table` in the settings",
+            )
         if name in self.facts.misfits:
             return Way(
                 block=Block.OTHER_FUNCTION,
@@ -161,7 +153,8 @@ class _Judge:
             )
         if role := self._pick(callers.__contains__):
             return self._chosen(role, "admin function")
-        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {self._grantee()}"
+        grantee = self.settings.write_role or "YOUR_LOGIN"
+        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {grantee}"
         return self._lacking(callers.__contains__, self._barred(f"call public.{name}"), grant)
 
     def _direct(self, need: Capability) -> Way:
@@ -186,7 +179,8 @@ class _Judge:
             return self._chosen(role, "direct")
         wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
         verb = "INSERT" if letter == "i" else "UPDATE"
-        grant = f"GRANT {verb} ({', '.join(wanted)}) ON {self.name} TO {self._grantee()}"
+        given = f"{verb} ({', '.join(wanted)})"
+        grant = self.facts.grant(given, CODES, self.name, self.settings.write_role)
         return self._lacking(fits, self._barred(f"{verb.lower()} {', '.join(columns)}"), grant)
 
     def _lacking(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
@@ -206,28 +200,6 @@ class _Judge:
             )
         return self._ungranted(fits, reason, grant)
 
-    def _ungranted(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
-        ask = self._role_to_set(fits) or f"ask for: {grant}"
-        return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant)
-
-    def _role_to_set(self, fits: Callable[[str], bool]) -> str | None:
-        """Name the line that would help, where no write role is set and one would do."""
-        if self.settings.write_role:
-            return None
-        others = (
-            r for r in self.facts.roles if r in self.facts.reachable and r != self.facts.login
-        )
-        found = next((role for role in others if fits(role)), None)
-        return f'add write_role = "{found}" to the settings' if found else None
-
-    def _barred(self, deed: str) -> str:
-        """Say who may not do it."""
-        role = self.settings.write_role
-        return f"neither this login nor {role} may {deed}" if role else f"this login may not {deed}"
-
-    def _grantee(self) -> str:
-        return self.settings.write_role or "YOUR_LOGIN"
-
     def _actor(self, users: str) -> Way:
         columns, name = _USERS[users], USERS_TABLE[users]
         if users not in self.facts.relations:
@@ -244,7 +216,7 @@ class _Judge:
         if role := self._pick(fits):
             return self._chosen(role, name)
         reason = f"this login may not read {name}, so the actor cannot be looked up"
-        grant = f"GRANT SELECT ({', '.join(columns)}) ON {name} TO YOUR_LOGIN"
+        grant = self.facts.grant(f"SELECT ({', '.join(columns)})", users, name)
         return self._ungranted(fits, reason, grant)
 
     def _audit(self) -> Way:

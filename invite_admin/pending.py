@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from invite_admin import __version__
 from invite_admin.codes import Secret, mask, read_name
 from invite_admin.errors import BadInput, Failed
+from invite_admin.files import sync_folder, write_new
 from invite_admin.model import Batch, Minted, Terms
-from invite_admin.sinks import sync_folder, write_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

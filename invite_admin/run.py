@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from invite_admin import errors, output, settings, sinks, text
+from invite_admin import errors, files, output, settings, sinks, text
 from invite_admin.codes import Secret
 from invite_admin.record import Record
 
@@ -81,9 +81,11 @@ class Run:
 
     def say(self, line: str) -> None:
         """Tell a person something on standard error; never fails."""
-        with suppress(OSError, ValueError):
+        try:
             sys.stderr.write(text.visible(line) + "\n")
             sys.stderr.flush()
+        except (OSError, ValueError):
+            sinks.give_up(sys.stderr)
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:
@@ -121,7 +123,7 @@ class Target:
         """
         style = output.Style(run.preferences.timezone, raw=self.raw, bom=self.bom)
         if self.path is not None:
-            return sinks.NewFile(self.path), style
+            return files.NewFile(self.path), style
         if run.closed:
             raise errors.Failed(
                 f"standard output is closed, so the result could not be written; {NOTHING_CHANGED}"

@@ -1,4 +1,4 @@
-"""Where a result goes: standard output, or a file that must be new."""
+"""Where a result goes: what every place has in common, and standard output."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
-from invite_admin.codes import without_code
-from invite_admin.errors import BadInput, Failed
+from invite_admin.errors import Failed
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import FrameType
 
 
-NOTHING = "nothing was changed"
 A_WRITE = 4_096  # bytes, which a pipe takes as a whole
 HELD_BACK = 65_536  # bytes gathered before they are written
 
@@ -56,7 +53,7 @@ class StandardOutput:
     """
 
     def __init__(self, stream: BinaryIO, patience: float) -> None:
-        self._descriptor = stream.fileno()
+        self._stream = stream
         self._patience = patience
         self._waiting = bytearray()
         self.terminal = stream.isatty()
@@ -79,171 +76,52 @@ class StandardOutput:
             ReaderLeft: The reader is gone.
             Failed: Not every byte could be written, or the reader took nothing for too long.
         """
+        data = bytes(self._waiting)
+        self._waiting.clear()
         try:
-            with memoryview(bytes(self._waiting)) as rest:
-                self._waiting.clear()
-                done = 0
-                while done < len(rest):
-                    done += self._give(rest[done : done + A_WRITE])
+            for start in range(0, len(data) or 1, A_WRITE):
+                self._give(data[start : start + A_WRITE])
         except BrokenPipeError:
+            give_up(sys.stdout)
             raise ReaderLeft from None
-        except OSError as error:
-            raise Failed(f"the result could not be written: {error.strerror}") from None
-        except _Stalled:
-            raise Failed(
-                f"the reader of standard output took nothing for {self._patience:g} s; "
-                "the result is incomplete",
-                hint="[timeouts] idle in the settings is the bound",
-            ) from None
+        except (OSError, _Stalled) as error:
+            give_up(sys.stdout)
+            raise self._failure(error) from None
+        except BaseException:
+            give_up(sys.stdout)
+            raise
 
     def discard(self) -> None:
         """Do nothing: what a reader has taken cannot be taken back."""
 
-    def _give(self, piece: memoryview) -> int:
+    def _give(self, piece: bytes) -> None:
         """Write one piece, for as long as the reader may let it wait."""
         before = signal.signal(signal.SIGALRM, _stalled)
         signal.setitimer(signal.ITIMER_REAL, self._patience)
         try:
-            return os.write(self._descriptor, piece)
+            self._stream.write(piece)
+            self._stream.flush()
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+
+    def _failure(self, error: OSError | _Stalled) -> Failed:
+        if isinstance(error, OSError):
+            return Failed(f"the result could not be written: {error.strerror}")
+        return Failed(
+            f"the reader of standard output took nothing for {self._patience:g} s; "
+            "the result is incomplete",
+            hint="[timeouts] idle in the settings is the bound",
+        )
 
 
 def _stalled(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
     raise _Stalled
 
 
-def silence() -> None:
-    """Let the interpreter's last flush of standard output go nowhere, so that it raises nothing."""
+def give_up(stream: TextIO) -> None:
+    """Let the last flush of a broken stream go nowhere, so that it changes no exit status."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-
-
-class NewFile:
-    """A file of mode 0600 that did not exist, synced with its folder.
-
-    Args:
-        path: Where.
-
-    Raises:
-        BadInput: There is such a file already.
-        Failed: Its folder cannot be written to.
-    """
-
-    terminal = False
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: BinaryIO | None = None
-        if os.path.lexists(path):
-            raise _exists(path)
-        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
-            raise _failed(self._path, f"there is no such folder; {NOTHING}")
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise _failed(self._path, f"no right to write in that folder; {NOTHING}")
-
-    def write(self, data: bytes) -> None:
-        """Take some bytes; the first call makes the file.
-
-        Raises:
-            BadInput: A file of that name has appeared.
-            Failed: They could not be written.
-        """
-        try:
-            if self._file is None:
-                self._file = self._open()
-            self._file.write(data)
-        except FileExistsError:
-            raise _exists(self._path) from None
-        except OSError as error:
-            raise _failed(self._path, error.strerror) from None
-
-    def finish(self) -> None:
-        """Sync the file, then the folder that names it.
-
-        Raises:
-            Failed: They could not be synced.
-        """
-        self.write(b"")
-        assert self._file is not None  # noqa: S101 - write has made it
-        try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            sync_folder(self._path.parent)
-        except OSError as error:
-            raise _failed(self._path, error.strerror) from None
-
-    def discard(self) -> None:
-        """Remove the file, if this is what made it."""
-        if self._file is not None:
-            with suppress(OSError):
-                self._path.unlink()
-            with suppress(OSError):
-                self._file.close()
-
-    def _open(self) -> BinaryIO:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        os.fchmod(descriptor, 0o600)
-        return os.fdopen(descriptor, "wb")
-
-
-def _failed(path: Path, why: str | None) -> Failed:
-    return Failed(f"{without_code(str(path))}: cannot be written: {why}")
-
-
-def _exists(path: Path) -> BadInput:
-    return BadInput(
-        f"{without_code(str(path))} exists already, and a result never overwrites "
-        f"a file; {NOTHING}",
-        hint="name another file, or move that one away",
-    )
-
-
-def write_new(path: Path, data: bytes) -> None:
-    """Make a file of mode 0600 that holds exactly this, synced with its folder.
-
-    Raises:
-        BadInput: There is such a file already.
-        Failed: It cannot be written; then there is none.
-    """
-    file = NewFile(path)
-    try:
-        file.write(data)
-        file.finish()
-    except BaseException:
-        file.discard()
-        raise
-
-
-def publish(path: Path, data: bytes) -> None:
-    """Make a file that is whole or absent: written beside its name, then linked to it.
-
-    Raises:
-        BadInput: There is such a file already.
-        Failed: It cannot be written.
-    """
-    new = path.with_name(f".{path.name}.new")
-    try:
-        new.unlink(missing_ok=True)
-        write_new(new, data)
-        os.link(new, path)
-        new.unlink()
-        sync_folder(path.parent)
-    except FileExistsError:
-        new.unlink(missing_ok=True)
-        raise _exists(path) from None
-    except OSError as error:
-        raise _failed(path, error.strerror) from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the names in it last."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -77,11 +77,16 @@ def _translate(error: Error) -> errors.InviteError:
     return errors.Failed(f"the database failed; {NOTHING} (SQLSTATE {state})")
 
 
+_BAD_VALUE: _Told = (
+    errors.BadInput,
+    "a connection parameter has a value that cannot be used",
+    "check the URL and the PG variables",
+)
 # The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
 _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"password authentication failed|no password supplied|authentication failed|SASL",
      (errors.Denied, "the server refused this login: wrong login or password", None)),
-    (r"no pg_hba\.conf entry|not permitted to log in|role .* does not exist|not permitted",
+    (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", None)),
     (r"permission denied for database",
      (errors.Denied, "this login may not connect to that database", None)),
@@ -93,8 +98,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"starting up|shutting down|recovery mode|not yet accepting|not accepting connections",
      (errors.Unavailable, "the server is starting or stopping", ("wait a little; run the command "
       "again"))),
-    (r"could not translate host name|resolve host|Name or service not known",
+    (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", "check the host in the URL")),
+    (r"invalid \w+ value", _BAD_VALUE),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
       "sslrootcert"))),
@@ -109,9 +115,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "port"))),
     (r"read-only|not in hot standby|target_session_attrs|session is read-only",
      (errors.Unavailable, "no server is in the role that target_session_attrs asks for", None)),
-    (r"invalid|could not match|must be|bad value",
-     (errors.BadInput, "a connection parameter has a value that cannot be used", ("check the URL "
-      "and the PG variables"))),
+    (r"invalid|could not match|must be|bad value", _BAD_VALUE),
 )  # fmt: skip
 
 
@@ -122,7 +126,7 @@ _PASSING_TEXT = (
 )
 
 
-def translate_connecting(error: Error) -> errors.InviteError:
+def translate_connecting(error: Exception) -> errors.InviteError:
     """Return what a person is told of a connection that could not be made."""
     text = str(error)
     for pattern, (kind, message, hint) in _BY_TEXT:

@@ -61,7 +61,7 @@ def test_each_wait_leaves_less_for_the_next(
     clock = SimpleNamespace(monotonic=lambda: next(ticks) / 128)  # each wait takes 7.8125 ms
     monkeypatch.setattr(pieces, "time", clock)
     with locking(database, ids[:6]), opened(settings_of(database, login)) as store:
-        writes = store._writes(Capability.REVOKE)
+        writes = store.writes(Capability.REVOKE)
         changed = pieces.Pieces(store.session, 4 / 128, said.append).run(ids, writes.revoke)
     assert [31, 23, 15, 7] == bounds
     assert (set(ids[:6]), {ids[6]}) == (changed.locked, changed.done)

@@ -12,8 +12,8 @@ from inside import committed, settings_of
 from stock import BOTH_WAYS, Made, check_sound, make, revoked
 from waiting import LONGEST
 
-from invite_admin.database import Session
 from invite_admin.model import Outcome
+from invite_admin.session import Session
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

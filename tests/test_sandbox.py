@@ -1,6 +1,5 @@
 """The sandbox as the commands open, stop and ask it, on the embedded PostgreSQL itself."""
 
-
 from __future__ import annotations
 
 import os

@@ -1,6 +1,5 @@
 """What the sandbox holds at each step, and how a code is redeemed in it."""
 
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,5 @@
 """The embedded server's life: at once, killed, half-made, in odd places and as other users."""
 
-
 from __future__ import annotations
 
 import os

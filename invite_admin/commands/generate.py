@@ -137,7 +137,8 @@ def _generate(  # noqa: PLR0913 - one argument an option
     reads standard output. Their text is kept nowhere; what is lost is voided and made anew.
 
     \b
-    Example: invite generate --count 50 --points 100 --expires 30d --output friday.csv
+    Example: invite generate --count 50 --points 100 --expires 30d
+             invite generate --count 50 --points 100 --output friday.csv
     """
     job = Job(run, NEEDS, target)
     if resume is not None:

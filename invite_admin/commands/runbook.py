@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -113,20 +114,29 @@ def _compare(run: Run, path: Path, page: str) -> None:
 
 def _keep(run: Run, path: Path, page: str) -> None:
     """Replace the page only where its text differs, and as a whole."""
-    if path.exists() and _read(path) == page:
+    if _read(path) == page and path.exists():
         run.say(f"{path} is current; left as it is")
         return
+    kept = path.resolve()  # a link stays a link
+    new = kept.with_name(f".{kept.name}.new")
     try:
-        new = path.with_name(f".{path.name}.new")
         new.write_text(page, encoding="utf-8")
-        new.replace(path)
+        new.replace(kept)
     except OSError as error:
+        with suppress(OSError):
+            new.unlink()
         raise Failed(f"{path} cannot be written: {error.strerror}") from None
     run.say(f"{path} was written")
 
 
 def _read(path: Path) -> str:
-    """Return what the file holds; nothing where there is none."""
+    """Return what the file holds; nothing where there is none.
+
+    Raises:
+        BadInput: It is a device, a pipe or a folder, which a page must not take the place of.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - these never raise
+        raise BadInput(f"{path} is no ordinary file; nothing was changed")
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

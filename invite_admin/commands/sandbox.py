@@ -64,7 +64,7 @@ def status(run: Run, target: Target) -> None:
 )
 @click.pass_obj
 def reset(run: Run, step: str) -> None:
-    """Throw the sandbox's data away and make it anew at a step of the structure.
+    """Throw the sandbox's data away and make it anew.
 
     \b
     Example: invite sandbox reset --step 1

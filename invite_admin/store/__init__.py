@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from invite_admin.codes import Name
-    from invite_admin.database import Session
     from invite_admin.model import Actor, Change
+    from invite_admin.session import Session
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
 

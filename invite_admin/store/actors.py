@@ -12,7 +12,7 @@ from invite_admin.model import Actor
 from invite_admin.shape import USERS_TABLE
 
 if TYPE_CHECKING:
-    from invite_admin.database import Session
+    from invite_admin.session import Session
     from invite_admin.shape import Shape
 
 # The rule of the admin functions: `admin` stands in the role list, and no ban is in force.

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from invite_admin import sqlstates
 from invite_admin.codes import digest, mask, mint
-from invite_admin.database import Purpose
 from invite_admin.errors import Conflict, Failed
 from invite_admin.model import Batch, Capability, Minted
+from invite_admin.session import Purpose
 from invite_admin.store.requests import made_under
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from invite_admin import sqlstates
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from invite_admin.database import Session
+    from invite_admin.session import Session
 
 SAVEPOINTS = 60  # PostgreSQL keeps 64 subtransactions of a session in shared memory
 SMALLEST = 50

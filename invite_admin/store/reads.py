@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.elements import ColumnElement
 
     from invite_admin.codes import Name
-    from invite_admin.database import Session
+    from invite_admin.session import Session
     from invite_admin.shape import Shape
 
 A_FETCH = 1_000  # rows

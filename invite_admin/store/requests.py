@@ -11,8 +11,8 @@ from invite_admin.errors import BadInput
 from invite_admin.judge import AUDIT_TABLE
 
 if TYPE_CHECKING:
-    from invite_admin.database import Session
     from invite_admin.model import Actor
+    from invite_admin.session import Session
     from invite_admin.shape import Shape
 
 _MADE = f"""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from invite_admin.codes import Secret
-    from invite_admin.database import Session
     from invite_admin.model import Actor, Change, Terms
+    from invite_admin.session import Session
 
 CODES_A_CALL = 100  # the create function refuses more
 

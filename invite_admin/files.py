@@ -1,0 +1,142 @@
+"""Files that a result goes to: new, of mode 0600, whole or absent, synced with their folder."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+from invite_admin.codes import without_code
+from invite_admin.errors import BadInput, Failed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTHING = "nothing was changed"
+
+
+class NewFile:
+    """A file of mode 0600 that did not exist, synced with its folder.
+
+    Args:
+        path: Where.
+
+    Raises:
+        BadInput: There is such a file already.
+        Failed: Its folder cannot be written to.
+    """
+
+    terminal = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+        if os.path.lexists(path):
+            raise _exists(path)
+        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
+            raise _failed(self._path, f"there is no such folder; {NOTHING}")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise _failed(self._path, f"no right to write in that folder; {NOTHING}")
+
+    def write(self, data: bytes) -> None:
+        """Take some bytes; the first call makes the file.
+
+        Raises:
+            BadInput: A file of that name has appeared.
+            Failed: They could not be written.
+        """
+        try:
+            if self._file is None:
+                self._file = self._open()
+            self._file.write(data)
+        except FileExistsError:
+            raise _exists(self._path) from None
+        except OSError as error:
+            raise _failed(self._path, error.strerror) from None
+
+    def finish(self) -> None:
+        """Sync the file, then the folder that names it.
+
+        Raises:
+            Failed: They could not be synced.
+        """
+        self.write(b"")
+        assert self._file is not None  # noqa: S101 - write has made it
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            sync_folder(self._path.parent)
+        except OSError as error:
+            raise _failed(self._path, error.strerror) from None
+
+    def discard(self) -> None:
+        """Remove the file, if this is what made it."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._path.unlink()
+            with suppress(OSError):
+                self._file.close()
+
+    def _open(self) -> BinaryIO:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.fchmod(descriptor, 0o600)
+        return os.fdopen(descriptor, "wb")
+
+
+def _failed(path: Path, why: str | None) -> Failed:
+    return Failed(f"{without_code(str(path))}: cannot be written: {why}")
+
+
+def _exists(path: Path) -> BadInput:
+    return BadInput(
+        f"{without_code(str(path))} exists already, and a result never overwrites "
+        f"a file; {NOTHING}",
+        hint="name another file, or move that one away",
+    )
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Make a file of mode 0600 that holds exactly this, synced with its folder.
+
+    Raises:
+        BadInput: There is such a file already.
+        Failed: It cannot be written; then there is none.
+    """
+    file = NewFile(path)
+    try:
+        file.write(data)
+        file.finish()
+    except BaseException:
+        file.discard()
+        raise
+
+
+def publish(path: Path, data: bytes) -> None:
+    """Make a file that is whole or absent: written beside its name, then linked to it.
+
+    Raises:
+        BadInput: There is such a file already.
+        Failed: It cannot be written.
+    """
+    new = path.with_name(f".{path.name}.new")
+    try:
+        new.unlink(missing_ok=True)
+        write_new(new, data)
+        os.link(new, path)
+        new.unlink()
+        sync_folder(path.parent)
+    except FileExistsError:
+        new.unlink(missing_ok=True)
+        raise _exists(path) from None
+    except OSError as error:
+        raise _failed(path, error.strerror) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, so that the names in it last."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,203 @@
+"""One open transaction; every statement of the tool goes through it.
+
+Every failure leaves it as one of ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.pq import TransactionStatus
+from sqlalchemy.exc import DBAPIError
+
+from invite_admin import errors, sqlstates
+from invite_admin.server import describe, opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.engine import CursorResult
+
+    from invite_admin.settings import Settings
+
+
+class Purpose(IntEnum):
+    """The first of the two integers of our advisory locks.
+
+    The application takes locks of one bigint key only, so the two never meet.
+    """
+
+    REQUEST = 0x494E5601  # one request id of one actor
+
+
+class Session:
+    """One open transaction.
+
+    Attributes:
+        server: What the server said of itself when the transaction was opened.
+    """
+
+    def __init__(self, connection: sa.Connection, settings: Settings, *, writing: bool) -> None:
+        self._connection = connection
+        self._settings = settings
+        statement, values = opening(settings.timeouts, writing=writing)
+        row = self.execute(sa.text(statement), values).one()
+        self.server = describe(self._driver.info, row)
+        self._own_role: str = row.role
+        self._role: str | None = None
+
+    @property
+    def _driver(self) -> psycopg.Connection[Any]:
+        driver = self._connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the dialect's own driver
+        return driver
+
+    def execute(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
+        """Run one statement.
+
+        Raises:
+            InviteError: By its SQLSTATE; the transaction is then of no more use.
+        """
+        with told():
+            return self._connection.execute(statement, values)
+
+    def stream(self, statement: sa.Executable, size: int) -> Iterator[Any]:
+        """Yield the rows of a query from a server-side cursor, ``size`` rows a fetch."""
+        with (
+            told(),
+            self._connection.execution_options(stream_results=True, yield_per=size).execute(
+                statement
+            ) as result,
+        ):
+            yield from result
+
+    def become(self, role: str | None) -> None:
+        """Act as ``role`` from here on in this transaction; None means the login itself.
+
+        Raises:
+            Denied: No such role exists, or the login may not take it.
+        """
+        if role == self._role:
+            return
+        try:
+            self._connection.execute(
+                sa.text("select set_config('role', :role, true)"), {"role": role or self._own_role}
+            )
+        except DBAPIError as error:
+            raise _role_refused(error, role) from None
+        self._role = role
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Run what stands inside in a savepoint, undone where it fails.
+
+        Raises:
+            psycopg.Error: The driver's own error, so that the caller can ask for its SQLSTATE.
+        """
+        try:
+            with self._connection.begin_nested():
+                yield
+        except DBAPIError as error:
+            if isinstance(error.orig, psycopg.Error) and not self._driver.closed:
+                raise error.orig from None
+            raise sqlstates.translate(_driver_error(error)) from None
+
+    def raw(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
+        """Run one statement inside ``attempt``, which tells its failures apart."""
+        return self._connection.execute(statement, values)
+
+    def lock(self, purpose: Purpose, key: str) -> None:
+        """Take a lock of ours, kept to the end of the transaction; wait the lock timeout.
+
+        Args:
+            purpose: What it is for.
+            key: What is locked; any text.
+
+        Raises:
+            Busy: Somebody else keeps it longer than that.
+        """
+        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
+        self.execute(
+            sa.text("select pg_advisory_xact_lock(:purpose, :number)"),
+            {"purpose": int(purpose), "number": number},
+        )
+
+    def cluster(self) -> str | None:
+        """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""
+        try:
+            with self.attempt():
+                query = sa.text("select system_identifier::text from pg_control_system()")
+                return str(self.raw(query).scalar())
+        except psycopg.Error:
+            return None
+
+    def bound(self, name: str, seconds: int) -> None:
+        """Set one of the server's timeouts for the rest of the transaction."""
+        self.execute(
+            sa.text("select set_config(:name, :value, true)"),
+            {"name": name, "value": f"{seconds}s"},
+        )
+
+    def settle(self) -> None:
+        """Check every deferred constraint now, so that COMMIT has nothing left to refuse."""
+        self.execute(sa.text("set constraints all immediate"))
+
+    def commit(self) -> None:
+        """Make the changes true.
+
+        Raises:
+            InviteError: Nothing was stored.
+            OutcomeUnknown: COMMIT was sent and no answer came.
+        """
+        self.execute(sa.text("select 1"))  # a connection that died since is found before COMMIT
+        if self._driver.info.transaction_status is not TransactionStatus.INTRANS:
+            raise errors.Failed("the transaction had been given up; nothing was stored")
+        try:
+            self._connection.commit()
+        except DBAPIError as error:
+            raise _commit_failed(_driver_error(error)) from None
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what the driver raises inside into one of our failures."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise sqlstates.translate(_driver_error(error)) from None
+    except psycopg.Error as error:
+        raise sqlstates.translate(error) from None
+
+
+def _driver_error(error: DBAPIError) -> psycopg.Error:
+    return error.orig if isinstance(error.orig, psycopg.Error) else psycopg.OperationalError()
+
+
+def _role_refused(error: DBAPIError, role: str | None) -> errors.InviteError:
+    driver = _driver_error(error)
+    if driver.sqlstate == "22023":
+        return errors.Denied(
+            f"write_role {role} does not exist on this server; nothing was changed"
+        )
+    if driver.sqlstate == "42501":
+        return errors.Denied(
+            f"this login may not take the role {role}; nothing was changed",
+            hint=f"ask for: GRANT {role} TO YOUR_LOGIN",
+        )
+    return sqlstates.translate(driver)
+
+
+def _commit_failed(error: psycopg.Error) -> errors.InviteError:
+    """Tell a refused COMMIT from one whose answer never came."""
+    state = error.sqlstate or ""
+    if state and not state.startswith(("08", "57P")):
+        told_as = sqlstates.translate(error)
+        return type(told_as)(f"COMMIT was refused, nothing was stored: {told_as.message}")
+    return errors.OutcomeUnknown(
+        "the connection was lost after COMMIT was sent; whether it was stored is not known"
+    )

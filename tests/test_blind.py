@@ -1,0 +1,163 @@
+"""Silence is not emptiness: who may be kept from rows gets a refusal from every command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import stock
+from databases import steps
+from shelf import put
+
+if TYPE_CHECKING:
+    from databases import Database
+    from tool import Invite
+
+TABLE: Final = "public.redemption_codes"
+COMMANDS: Final = (
+    *("list", "list --format json", "list --limit 1", "redemptions", "show ID", "show MASK"),
+    *("stats", "stats --by day", "generate --count 1 --points 1", "revoke ID --yes"),
+    *("generate --count 1 --points 1 --dry-run", "revoke --note n --yes", "revoke ID --dry-run"),
+    *("update ID --set-note x --yes", "update --note n --set-note x --dry-run"),
+)
+
+
+@steps()
+def test_every_command(invite: Invite, database: Database) -> None:
+    """A login that row-level security blinds is refused by each command, and told nothing else."""
+    made = stock.make(database, note="n")
+    before = stock.snapshot(database)
+    for command in COMMANDS:
+        words = command.replace("ID", made.id).replace("MASK", made.mask).split()
+        done = invite(*words, login="blind")
+        assert (6, "") == (done.exit_code, done.stdout), command
+        assert "row-level security may hide rows from this login" in done.stderr
+        assert "0 codes" not in done.stderr
+    check = invite("check", "--format", "json", login="blind")
+    assert (6, "refused", "rows_hidden") == (
+        check.exit_code,
+        check.json["findings"][0]["level"],
+        check.json["findings"][0]["code"],
+    )
+    assert {False} == {able["available"] for able in check.json["capabilities"]}
+    assert before == stock.snapshot(database)
+
+
+@pytest.mark.parametrize("role", ["service_role", None])
+def test_admin_runtime(invite: Invite, database: Database, role: str | None) -> None:
+    """The application's own policy shows admin_runtime every row, so it is not refused."""
+    made = stock.make(database, note="n")
+    for command in ("list", "redemptions", "show ID", "show MASK", "stats", "stats --by day"):
+        words = command.replace("ID", made.id).replace("MASK", made.mask).split()
+        done = invite(*words, settings={"write_role": role})
+        assert 0 == done.exit_code, done.stderr
+
+
+def test_policy_dropped(invite: Invite, database: Database) -> None:
+    """Without its policy admin_runtime reads as the role that sees all, or not at all."""
+    made = put(database, "A")
+    database.execute(f"drop policy admin_runtime_reads on {TABLE}")
+    alone = invite("list", settings={"write_role": None})
+    assert (6, "") == (alone.exit_code, alone.stdout)
+    assert 'hint: add write_role = "service_role" to the settings' in alone.stderr
+    done = invite("list", "--format", "json")
+    assert [made] == [row["id"] for row in done.json]
+    assert "reads: direct as service_role" in done.stderr
+    check = invite("check", "--format", "json")
+    assert 0 == check.exit_code
+    assert "reads_by_write_role" in [finding["code"] for finding in check.json["findings"]]
+
+
+OPEN: Final = f"create policy p on {TABLE} for select to invite_test_blind using (true)"
+FORCED: Final = f"alter table {TABLE} force row level security;"
+GRANTED: Final = f"grant select on {TABLE} to app_runtime, authenticated;"
+OTHERS: Final = "; ".join(
+    f"create policy {name} on {TABLE} for {command}"
+    for name, command in (
+        ("p", "insert with check (true)"),
+        ("q", "update using (true)"),
+        ("r", "delete using (true)"),
+    )
+)
+POLICIES: Final = {
+    "none": ("blind", "", 6),
+    "all rows": ("blind", OPEN, 0),
+    "all commands": ("blind", f"create policy p on {TABLE} to invite_test_blind using (true)", 0),
+    "to public": ("blind", f"create policy p on {TABLE} using (true)", 0),
+    "some rows": ("blind", f"create policy p on {TABLE} using (note is not null)", 6),
+    "two of them": (
+        "blind",
+        f"{OPEN}; create policy q on {TABLE} for select using (note is not null)",
+        0,
+    ),
+    "other commands": ("blind", OTHERS, 6),
+    "another role": ("blind", f"create policy p on {TABLE} to service_role using (true)", 6),
+    "restricted": (
+        "blind",
+        f"{OPEN}; create policy q on {TABLE} as restrictive using (note is not null)",
+        6,
+    ),
+    "restricted by true": (
+        "blind",
+        f"{OPEN}; create policy q on {TABLE} as restrictive for select using (true)",
+        6,
+    ),
+    "restricted for updates": (
+        "blind",
+        f"{OPEN}; create policy q on {TABLE} as restrictive for update using (false)",
+        0,
+    ),
+    "another role restricted": (
+        "blind",
+        f"{OPEN}; create policy q on {TABLE} as restrictive to service_role using (false)",
+        0,
+    ),
+    "only restricted": ("blind", f"create policy q on {TABLE} as restrictive using (true)", 6),
+    "bypassed": ("reader", f"create policy q on {TABLE} as restrictive using (false)", 0),
+    "owner": ("owner", "", 0),
+    "owner forced": ("owner", FORCED, 6),
+    "owner forced, a policy for its group": (
+        "owner",
+        f"{FORCED} create policy p on {TABLE} to schema_owner using (true)",
+        0,
+    ),
+    "owner forced, a policy for others": (
+        "owner",
+        f"{FORCED} create policy p on {TABLE} to service_role using (true)",
+        6,
+    ),
+    "superuser forced": ("superuser", FORCED, 0),
+    "a policy for a group not inherited": (
+        "app_runtime",
+        f"{GRANTED} create policy p on {TABLE} to authenticated using (true)",
+        6,
+    ),
+    "security off": ("blind", f"alter table {TABLE} disable row level security", 0),
+}
+
+
+@pytest.mark.parametrize("database", [2], indirect=True, ids=["step2"])
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies(invite: Invite, database: Database, name: str) -> None:
+    """Exactly those are let through whom the policies show every row, whatever is in the table."""
+    login, change, exit_code = POLICIES[name]
+    for statement in filter(None, change.split(";")):
+        database.execute(statement)
+    ids = {put(database, "A"), put(database, "B", note="n")}
+    done = invite("list", "--format", "json", login=login)
+    assert exit_code == done.exit_code, done.stderr
+    if exit_code == 0:
+        assert ids == {row["id"] for row in done.json}
+    else:
+        assert ("", True) == (done.stdout, "row-level security may hide rows" in done.stderr)
+    assert exit_code == invite("stats", login=login).exit_code
+
+
+def test_audit_log(invite: Invite, database: Database) -> None:
+    """An audit log that may hide rows is warned of; it is no obstacle."""
+    database.execute("alter table audit.admin_audit_logs enable row level security")
+    found = invite("check", "--format", "json")
+    assert (0, "audit_hidden") == (found.exit_code, found.json["findings"][0]["code"])
+    database.execute("create policy p on audit.admin_audit_logs using (true)")
+    codes = [finding["code"] for finding in invite("check", "--format", "json").json["findings"]]
+    assert "audit_hidden" not in codes

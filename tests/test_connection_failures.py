@@ -1,0 +1,100 @@
+"""Connections that a real server or libpq refuses: one line of ours and the right exit code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from answering import refused, silent
+from connecting import BAD, DENIED, ODD, UNAVAILABLE, changed, fail_to_connect
+from hostile import failure
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+if TYPE_CHECKING:
+    from databases import Database
+    from tool import Invite
+
+NO_LOGIN = "denied: cannot connect: the server refused this login: wrong login or password"
+NO_DATABASE = "unavailable: cannot connect: the server has no such database"
+NO_HOST = "unavailable: cannot connect: the host's name cannot be resolved"
+NO_ANSWER = "unavailable: cannot connect: nothing answers there"
+NO_SSL = "unavailable: cannot connect: no encrypted connection as `sslmode` asks for it"
+NO_STANDBY = (
+    "unavailable: cannot connect: no server is in the role that target_session_attrs asks for"
+)
+BAD_VALUE = "bad input: cannot connect: a connection parameter has a value that cannot be used"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "exit_code", "told"),
+    [
+        ({"password": ODD}, DENIED, NO_LOGIN),
+        ({"user": "nobody"}, DENIED, NO_LOGIN),
+        ({"dbname": "invite_test_none"}, UNAVAILABLE, NO_DATABASE),
+        ({"host": "host.invalid"}, UNAVAILABLE, NO_HOST),
+        ({"host": "/nowhere/at all"}, UNAVAILABLE, NO_ANSWER),
+        ({"sslmode": "verify-full"}, UNAVAILABLE, NO_SSL),
+        ({"sslmode": "nonsense"}, BAD, BAD_VALUE),
+        ({"port": "99999"}, BAD, BAD_VALUE),
+        ({"target_session_attrs": "standby"}, UNAVAILABLE, NO_STANDBY),
+    ],
+)
+def test_wrong_parameters(
+    database: Database, invite: Invite, parameters: dict[str, str], *, exit_code: int, told: str
+) -> None:
+    """What is wrong in the URL is told by its kind, whatever the server or libpq says."""
+    done, line = fail_to_connect(invite, changed(database, **parameters))
+    assert (exit_code, told) == (done.exit_code, line)
+
+
+def test_no_right_to_connect(database: Database, invite: Invite) -> None:
+    """A login that may not connect to the database is denied."""
+    database.execute(f"revoke connect on database {database.name} from public")
+    done, line = fail_to_connect(invite, database.url("admin_runtime"))
+    told = "denied: cannot connect: this login may not connect to that database"
+    assert (DENIED, told) == (done.exit_code, line)
+
+
+def test_too_many_connections(database: Database, invite: Invite) -> None:
+    """A database whose connections are all taken is unavailable, for now."""
+    database.execute(f"alter database {database.name} connection limit 0")
+    done, line = fail_to_connect(invite, database.url("admin_runtime"))
+    told = "unavailable: cannot connect: the server has no connection free"
+    assert (UNAVAILABLE, told) == (done.exit_code, line)
+
+
+def test_refused_port(database: Database, invite: Invite) -> None:
+    """A port where nothing listens."""
+    with refused() as port:
+        url = changed(database, host="127.0.0.1", port=str(port), password=ODD)
+        done, line = fail_to_connect(invite, url)
+    assert (UNAVAILABLE, NO_ANSWER) == (done.exit_code, line)
+
+
+def test_server_that_never_answers(database: Database, invite: Invite) -> None:
+    """A server that accepts and then says nothing is given up after the connect timeout."""
+    with silent() as port:
+        url = changed(database, host="127.0.0.1", port=str(port))
+        done, line = fail_to_connect(invite, url, timeouts={"connect": 1})
+    told = "unavailable: cannot connect: no answer within the connect timeout"
+    assert (UNAVAILABLE, told) == (done.exit_code, line)
+
+
+def test_every_host_fails(database: Database, invite: Invite) -> None:
+    """Of several hosts that all fail, the refused login counts more than the silent port."""
+    known = conninfo_to_dict(database.url("admin_runtime"))
+    with refused() as port:
+        hosts, ports = f"127.0.0.1,{known['host']}", f"{port},{known['port']}"
+        text = make_conninfo(database.url("blind"), host=hosts, port=ports, user="nobody")
+        done, line = fail_to_connect(invite, text)
+    assert (DENIED, NO_LOGIN) == (done.exit_code, line)
+
+
+def test_no_database_configured(invite_alone: Invite) -> None:
+    """Without a URL and libpq's variables nothing is connected to by default."""
+    done = invite_alone("stats")
+    assert (
+        "bad input: no database is configured; set INVITE_DATABASE_URL",
+        "hint: or PGHOST, PGSERVICE or PGDATABASE, or try `invite --sandbox`",
+    ) == failure(done)
+    assert (BAD, "") == (done.exit_code, done.stdout)

@@ -1,0 +1,104 @@
+"""The words of servers and of libpq: they decide the exit code, and are never shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+import pytest
+from answering import saying
+from connecting import BAD, DENIED, ODD, UNAVAILABLE, fail_to_connect
+from hostile import failure
+
+if TYPE_CHECKING:
+    from tool import Invite
+
+NO_ENTRY = "denied: cannot connect: the server does not let this login in from here"
+NO_LOGIN = "denied: cannot connect: the server refused this login: wrong login or password"
+FULL = "unavailable: cannot connect: the server has no connection free"
+STARTING = "unavailable: cannot connect: the server is starting or stopping"
+UNKNOWN = "unavailable: cannot connect to the database"
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "message"),
+    [
+        (NO_ENTRY, "28000", 'no pg_hba.conf entry for host "x", user "ODD", no encryption'),
+        (NO_ENTRY, "28000", 'pg_hba.conf rejects connection for host "x", user "ODD"'),
+        (NO_ENTRY, "28000", 'role "ODD" is not permitted to log in'),
+        (NO_ENTRY, "28000", 'role "ODD" does not exist'),
+        (NO_LOGIN, "28P01", 'password authentication failed for user "ODD"'),
+        (NO_LOGIN, "08P01", "SASL authentication failed"),
+        (FULL, "53300", "sorry, too many clients already"),
+        (FULL, "53300", "remaining connection slots are reserved for superusers"),
+        (FULL, "53300", 'too many connections for role "ODD"'),
+        (FULL, "08P01", "no more connections allowed (max_client_conn)"),
+        (STARTING, "57P03", "the database system is starting up"),
+        (STARTING, "57P03", "the database system is shutting down"),
+        (STARTING, "57P03", "the database system is not yet accepting connections"),
+        (UNKNOWN, "XX000", "Tenant or user not found: ODD"),
+        (UNKNOWN, "28P01", "Passwort-Authentifizierung fehlgeschlagen: ODD"),
+    ],
+)
+def test_what_servers_say(invite_alone: Invite, told: str, state: str, message: str) -> None:
+    """Words that are known have their exit code; all others say that there is no connection."""
+    with saying(state, message.replace("ODD", ODD)) as port:
+        url = f"postgresql://login:{quote(ODD, safe='')}@127.0.0.1:{port}/db"
+        done, line = fail_to_connect(invite_alone, url)
+    code = DENIED if told.startswith("denied") else UNAVAILABLE
+    assert (code, told) == (done.exit_code, line)
+
+
+@pytest.mark.parametrize("host", ["zebra..quark", "zebra" * 20, "\udcffzebra"])
+def test_host_that_is_no_name(invite_alone: Invite, host: str) -> None:
+    """A host that cannot even be looked up is told like one that is not known."""
+    told = "unavailable: cannot connect: the host's name cannot be resolved"
+    done = invite_alone("stats", env={"PGHOST": host, "PGPORT": "1"})
+    assert UNAVAILABLE == done.exit_code
+    assert told == failure(done)[0].partition(";")[0]
+    assert "zebra" not in done.stderr
+
+
+def test_no_ssl(invite_alone: Invite) -> None:
+    """`sslmode=require` on a server without SSL is told as such."""
+    with saying("28000", "never reached") as port:
+        url = f"postgresql://a:b@127.0.0.1:{port}/db?sslmode=require"
+        done, line = fail_to_connect(invite_alone, url)
+    told = "unavailable: cannot connect: no encrypted connection as `sslmode` asks for it"
+    assert (UNAVAILABLE, told) == (done.exit_code, line)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://login:{ODD}@127.0.0.1:1/db",
+        f"postgresql://{ODD}@127.0.0.1:1/db",
+        f"postgresql://login:zebra%4@127.0.0.1:1/db?{ODD}=1",
+        f"postgresql://login:x@127.0.0.1:1/db?sslmode={ODD}",
+        f"postgresql://login:x@127.0.0.1:1/db?options={ODD}",
+        f"host=127.0.0.1 port=1 password={ODD}",
+        f"host=127.0.0.1 port={ODD}",
+        f"host=127.0.0.1 port=1 service={ODD}",
+        f"{ODD}",
+        f"mysql://login:{ODD}@127.0.0.1:1/db",
+    ],
+)
+def test_password_that_was_not_quoted(invite_alone: Invite, url: str) -> None:
+    """A password with odd characters may end up in any part of a URL; no piece of it is shown."""
+    done, _ = fail_to_connect(invite_alone, url, timeouts={"connect": 1})
+    assert done.exit_code in (BAD, UNAVAILABLE)
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["[YOUR-PASSWORD]", "%5BYOUR-PASSWORD%5D", "<password>", "YOUR_PASSWORD", "********"],
+)
+def test_placeholder_password(invite_alone: Invite, password: str) -> None:
+    """A password that was never filled in is told before connecting."""
+    for url in (
+        f"postgresql://login:{password}@127.0.0.1:1/db",
+        f"host=127.0.0.1 port=1 password={unquote(password)}",
+    ):
+        done, line = fail_to_connect(invite_alone, url)
+        told = "bad input: INVITE_DATABASE_URL still holds a placeholder"
+        assert (BAD, told) == (done.exit_code, line.partition(" where")[0])

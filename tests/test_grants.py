@@ -1,0 +1,73 @@
+"""The GRANT that `check` asks for is the one that is missing: once given, the block is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from checking import codes, finding, told
+from databases import ACTOR, LOGINS
+
+if TYPE_CHECKING:
+    from databases import Database
+    from tool import Invite
+
+GRANTS: Final = {
+    "update, step 1": (1, "", "update", "service_role", True),
+    "revoke": (2, "", "revoke", "service_role", True),
+    "generate": (2, "revoke insert on T from service_role", "generate", "service_role", True),
+    "reading": (2, "revoke select on T from service_role", "read", "", False),
+    "lookup": (3, "revoke select on T from service_role", "lookup", "", True),
+    "function": (
+        3,
+        "revoke execute on function public.admin_revoke_redemption_code from service_role",
+        "revoke",
+        "service_role",
+        True,
+    ),
+    "reading, step 3": (3, "revoke select on T from admin_runtime, service_role", "read", "", True),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "database"),
+    [pytest.param(name, case[0], id=name) for name, case in GRANTS.items()],
+    indirect=["database"],
+)
+def test_grants(invite: Invite, database: Database, name: str) -> None:
+    """The GRANT to ask for is the one that is missing: once given, nothing of it is blocked."""
+    _, change, need, grantee, enough = GRANTS[name]
+    if change:
+        database.execute(change.replace(" T ", " public.redemption_codes "))
+    found = told(invite, 5)
+    hint = finding(found, f"{need}_blocked")["hint"]
+    grant = hint.removeprefix("ask for: ")
+    assert grant.startswith("GRANT ")
+    assert grant.endswith(f" TO {grantee or 'YOUR_LOGIN'}")
+    database.execute(grant.replace("YOUR_LOGIN", LOGINS["admin_runtime"]))
+    after = invite("check", "--format", "json").json
+    ways = {way["name"]: way["available"] for way in after["capabilities"]}
+    assert enough == ways[need]
+    assert enough or "rows_hidden" in codes(after)
+
+
+UNSEEN: Final = "revoke select on identity.users from admin_runtime"
+SOME_SEEN: Final = "grant select (id, email) on identity.users to admin_runtime"
+UNUSABLE: Final = "revoke usage on schema identity from admin_runtime"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [UNSEEN, f"{UNSEEN}; {SOME_SEEN}", UNUSABLE, f"{UNSEEN}; {UNUSABLE}"],
+    ids=["table", "columns", "schema", "both"],
+)
+def test_actor_grant(invite: Invite, database: Database, change: str) -> None:
+    """Where the actor cannot be looked up the GRANT to ask for mends it."""
+    for statement in change.split(";"):
+        database.execute(statement)
+    one = finding(told(invite, 5), "actor_refused")
+    assert "may not read identity.users" in one["message"]
+    for statement in one["hint"].removeprefix("ask for: ").split("; "):
+        database.execute(statement.replace("YOUR_LOGIN", "admin_runtime"))
+    assert told(invite)["findings"]
+    assert ACTOR in invite("generate", "--count", "1", "--points", "1").stderr

@@ -1,0 +1,47 @@
+"""Where `runbook --output` writes its page: an ordinary file, whole, and nothing else's place."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from invite_admin.cli import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LINE = ("runbook", "--offline", "--output")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+@pytest.mark.parametrize("check", [[], ["--check"]], ids=["write", "check"])
+def test_what_is_no_file_is_left_alone(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    make: Callable[[Path], None],
+    check: list[str],
+) -> None:
+    """A device, a pipe or a folder is neither read nor replaced, whoever runs the tool."""
+    path = tmp_path / "page.md"
+    make(path)
+    before = path.lstat()
+    assert 2 == run([*LINE, str(path), *check])
+    expected = f"invite: bad input: {path} is no ordinary file; nothing was changed\n"
+    assert expected == capsys.readouterr().err
+    assert (before.st_ino, [path]) == (path.lstat().st_ino, list(tmp_path.iterdir()))
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """The page goes where a link leads."""
+    kept, link = tmp_path / "kept.md", tmp_path / "link.md"
+    kept.write_text("old")
+    link.symlink_to(kept)
+    assert 0 == run([*LINE, str(link)])
+    assert link.is_symlink()
+    assert kept.read_text(encoding="utf-8").startswith("#")
+    assert stat.S_ISREG(kept.lstat().st_mode)
+    assert 0 == run([*LINE, str(link), "--check"])
