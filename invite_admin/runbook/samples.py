@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import checkup, columns, output
@@ -10,6 +10,7 @@ from invite_admin.checkup import Where
 from invite_admin.findings import find_in_shape
 from invite_admin.job import Place, whereabouts
 from invite_admin.model import Capability, Layout, Report
+from invite_admin.runbook.rows import ID, THEN, code, group
 from invite_admin.runbook.stand import ACTOR, LOGIN
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from invite_admin.model import Column
     from invite_admin.runbook.stand import Stand
 
-# Every instant, id and code here stands for any other: the page's test reads them as patterns.
-THEN = datetime(2026, 1, 31, 9, 0, tzinfo=UTC)
-LATER = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-ID = "00000000-0000-0000-0000-000000000000"
 INSTANT = "2026-01-31T09:00:00.000000+00:00"
 REQUEST = f"request id invite-{ID}"
 FRIDAY = "friday testers"
@@ -80,7 +77,7 @@ class Samples:
         )
 
     def _of_list(self) -> str:
-        codes = [_code(n, "available", FRIDAY) for n in range(1, 6)]
+        codes = [code(n, "available", FRIDAY) for n in range(1, 6)]
         return self._lines(_READ, self._table(columns.CODE, codes))
 
     def _of_redemptions(self) -> str:
@@ -95,7 +92,7 @@ class Samples:
     def _of_show(self) -> str:
         who = "tester01@example.com"
         row = {
-            **_code(1, "redeemed", FRIDAY),
+            **code(1, "redeemed", FRIDAY),
             "created_at": THEN,
             "redeemed_by": ID,
             "redeemed_email": who,
@@ -146,7 +143,7 @@ class Samples:
         return self._revoked(["revoked"])
 
     def _of_lost(self) -> str:
-        codes = [_code(n, "available", "sunday testers", never=True) for n in range(1, 4)]
+        codes = [code(n, "available", "sunday testers", never=True) for n in range(1, 4)]
         return self._lines(_READ, f"created since {INSTANT}", self._table(columns.CODE, codes))
 
     def _of_revoke_lost(self) -> str:
@@ -209,7 +206,7 @@ class Samples:
     def _redeemed(self, *numbers: int) -> str:
         rows = [
             {
-                **_code(n, "redeemed", FRIDAY),
+                **code(n, "redeemed", FRIDAY),
                 "redeemed_email": f"tester{n:02}@example.com",
                 "redeemed_at": THEN,
             }
@@ -220,7 +217,7 @@ class Samples:
     def _changed(self, shown: tuple[Column, ...], outcomes: list[str]) -> str:
         rows = [
             {
-                **_code(n, "", FRIDAY),
+                **code(n, "", FRIDAY),
                 "position": n,
                 "outcome": outcome,
                 "detail": "at 2026-01-31 09:00Z" if outcome == "already_revoked" else None,
@@ -243,25 +240,5 @@ class Samples:
     def _stats(
         self, groups: list[tuple[str, int, int, int, int]], layout: Layout = Layout.ROWS
     ) -> str:
-        keys = ("group", "issued", "available", "redeemed", "revoked")
-        rows = []
-        for group in groups:
-            row: dict[str, Any] = dict(zip(keys, group, strict=True))
-            row["expired"] = 0
-            row["points_issued"] = row["issued"] * 100
-            row["points_redeemed"] = row["redeemed"] * 100
-            row["points_open"] = row["available"] * 100
-            row["redeemed_share"] = row["redeemed"] / row["issued"]
-            rows.append(row)
+        rows = [group(*counts) for counts in groups]
         return self._lines(_READ, self._table(columns.STATS, rows, layout))
-
-
-def _code(number: int, status: str, note: str, *, never: bool = False) -> dict[str, Any]:
-    return {
-        "id": ID,
-        "mask": f"JYOTISH-****-XX{number:02}",
-        "status": status,
-        "points": 100,
-        "expires_at": None if never else LATER,
-        "note": note,
-    }
