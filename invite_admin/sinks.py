@@ -69,7 +69,8 @@ class StandardOutput:
         self._guarded(self._stream.flush)
 
     def discard(self) -> None:
-        """Do nothing: what a reader has taken cannot be taken back."""
+        """Drop what no reader has taken yet: at exit, writing it might wait for one for ever."""
+        give_up(sys.stdout)
 
     def _guarded(self, act: object) -> None:
         try:
