@@ -55,10 +55,11 @@ def opening(timeouts: Timeouts, *, writing: bool) -> tuple[str, dict[str, str]]:
         "idle_in_transaction_session_timeout": f"{timeouts.idle}s",
         "timezone": "UTC",
         "datestyle": "ISO, MDY",
+        # A command that was killed must not go on waiting in front of a deploy's ALTER.
+        "client_connection_check_interval": "1s",
     }
-    values |= (
-        {"client_connection_check_interval": "1s"} if writing else {"transaction_read_only": "on"}
-    )
+    if not writing:
+        values["transaction_read_only"] = "on"
     calls = ", ".join(f"set_config('{name}', :{name}, true)" for name in values)
     return _OPENING.format(settings=calls), values
 

@@ -92,7 +92,8 @@ class StandardOutput:
             raise
 
     def discard(self) -> None:
-        """Do nothing: what a reader has taken cannot be taken back."""
+        """Drop what no reader has taken yet: at exit, writing it might wait for one for ever."""
+        give_up(sys.stdout)
 
     def _give(self, piece: bytes) -> None:
         """Write one piece, for as long as the reader may let it wait."""

@@ -7,6 +7,7 @@ whoever sent it reads there the process's id, then its wait status.
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import gc
 import importlib
@@ -103,6 +104,19 @@ def begin(call: socket.socket) -> None:
         os.setuid(wanted["user"])
 
 
+def end(code: object) -> None:
+    """End without taking the interpreter apart, which takes longer than most commands.
+
+    Returns where that could tell something: the output cannot be flushed, or it is no number.
+    """
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        if isinstance(code, int):
+            os._exit(code)
+
+
 def _report(running: dict[int, socket.socket]) -> None:
     while running:
         pid, status = os.waitpid(-1, os.WNOHANG)
@@ -151,4 +165,8 @@ if __name__ == "__main__":
         begin(call)
         from invite_admin.cli import main
 
-        main()
+        try:
+            main()
+        except SystemExit as ended:
+            end(ended.code)
+            raise

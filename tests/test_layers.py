@@ -31,6 +31,7 @@ SPEAKERS: Final = {
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
     "sinks.StandardOutput._guarded": "points a broken standard output elsewhere",
+    "sinks.StandardOutput.discard": "likewise, for what was not delivered",
 }
 """The only functions that write to a standard stream, and why; `cli` opens them."""
 

@@ -183,6 +183,14 @@ def test_options_that_exclude_each_other(
     assert (2, "", f"invite: bad input: {message}") == (code, out, err.splitlines()[0])
 
 
+def test_control_characters_in_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of a file reaches the terminal with its control characters as escapes."""
+    code, out, err = told(capsys, ("--config", "\x1b[31m\u202ered\n\udc80", "list"))
+    assert (2, "") == (code, out)
+    assert r"/\x1b[31m\u202ered\n\udc80: cannot be read: No such file or directory" in err
+    assert 1 == err.count("\n")
+
+
 def test_every_class_of_click_s_refusals_is_reworded() -> None:
     """Each class of refusal that Click has, with a secret in it, comes out without it."""
     context = click.Context(click.Command("list"), info_name="list")

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
 
 from invite_admin import checkup, columns, output
 from invite_admin.checkup import Where
 from invite_admin.findings import find_in_shape
+from invite_admin.job import Place, whereabouts
 from invite_admin.model import Capability
 from invite_admin.report import Layout, Report
-from invite_admin.runbook.drawing import (
-    FRIDAY,
-    ID,
-    INSTANT,
-    READ,
-    REQUEST,
-    STYLE,
-    THEN,
-    Drawing,
-    code,
-)
-from invite_admin.runbook.stand import LOGIN
+from invite_admin.runbook.rows import ID, THEN, code, group
+from invite_admin.runbook.stand import ACTOR, LOGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from invite_admin.report import Column
+    from invite_admin.runbook.stand import Stand
+
+INSTANT = "2026-01-31T09:00:00.000000+00:00"
+REQUEST = f"request id invite-{ID}"
+FRIDAY = "friday testers"
+
+_READ = (Capability.READ,)
+_STYLE = output.Style(UTC)
 
 
-class Samples(Drawing):
+class Samples:
     """The samples for one stand; each method named in ``page.toml`` makes one."""
+
+    def __init__(self, stand: Stand) -> None:
+        self._shape, self._settings = stand.shape, stand.settings
+        self._audited = stand.shape.by_functions
 
     def get(self, name: str) -> str:
         """Return the sample that ``page.toml`` names."""
@@ -51,7 +57,7 @@ class Samples(Drawing):
         found = find_in_shape(self._shape, self._settings)
         drawn = checkup.sections(where, self._shape, found)
         report = Report((), [], Layout.OBJECT, sections=drawn)
-        return self._lines((), output.draw(report, "table", STYLE), *self._verdict())
+        return self._lines((), output.draw(report, "table", _STYLE), *self._verdict())
 
     def _of_dry_run(self) -> str:
         return self._lines(
@@ -73,16 +79,16 @@ class Samples(Drawing):
 
     def _of_list(self) -> str:
         codes = [code(n, "available", FRIDAY) for n in range(1, 6)]
-        return self._lines(READ, self._table(columns.CODE, codes))
+        return self._lines(_READ, self._table(columns.CODE, codes))
 
     def _of_redemptions(self) -> str:
-        return self._lines(READ, self._redeemed(2, 1))
+        return self._lines(_READ, self._redeemed(2, 1))
 
     def _of_redemptions_one(self) -> str:
-        return self._lines(READ, self._redeemed(1))
+        return self._lines(_READ, self._redeemed(1))
 
     def _of_redemptions_since(self) -> str:
-        return self._lines(READ, f"redeemed since {INSTANT}", self._redeemed(2, 1))
+        return self._lines(_READ, f"redeemed since {INSTANT}", self._redeemed(2, 1))
 
     def _of_show(self) -> str:
         who = "tester01@example.com"
@@ -95,7 +101,7 @@ class Samples(Drawing):
             "position": 1,
             "reason": f"redeemed by {who} (user {ID}) at 2026-01-31 09:00Z",
         }
-        return self._lines(READ, self._table(columns.SHOWN, [row], Layout.RECORDS))
+        return self._lines(_READ, self._table(columns.SHOWN, [row], Layout.RECORDS))
 
     def _of_update_dry(self) -> str:
         return self._lines(
@@ -139,7 +145,7 @@ class Samples(Drawing):
 
     def _of_lost(self) -> str:
         codes = [code(n, "available", "sunday testers", never=True) for n in range(1, 4)]
-        return self._lines(READ, f"created since {INSTANT}", self._table(columns.CODE, codes))
+        return self._lines(_READ, f"created since {INSTANT}", self._table(columns.CODE, codes))
 
     def _of_revoke_lost(self) -> str:
         return self._revoked(["revoked"] * 3)
@@ -162,4 +168,78 @@ class Samples(Drawing):
         return self._stats([("all", 10, 0, 2, 8)], Layout.RECORDS)
 
     def _of_evidence(self) -> str:
-        return self._lines(READ, "written to evidence.csv")
+        return self._lines(_READ, "written to evidence.csv")
+
+    @property
+    def _can_revoke(self) -> bool:
+        return self._shape.ways[Capability.REVOKE].available
+
+    def _lines(self, needs: Sequence[Capability], *lines: str) -> str:
+        place = Place("SERVER", "DATABASE", LOGIN, ACTOR)
+        named = list(whereabouts(place, self._shape, needs))
+        return "\n".join(line.rstrip("\n") for line in (*named, *lines))
+
+    def _verdict(self) -> list[str]:
+        bad = [
+            f
+            for f in find_in_shape(self._shape, self._settings)
+            if f.level in ("refused", "blocked")
+        ]
+        if not bad:
+            return []
+        word = "denied" if bad[0].level == "refused" else "unsupported"
+        hint = [f"hint: {bad[0].hint}"] if bad[0].hint else []
+        return [f"invite: {word}: {bad[0].message}", *hint]
+
+    def _voiding(self) -> list[str]:
+        way = self._shape.ways[Capability.REVOKE]
+        if not way.available:
+            return [f"they cannot be voided here: {way.reason}"]
+        bounds = f"--created-since {INSTANT} --created-until {INSTANT}"
+        return ["to void the whole batch:", f"  invite revoke {bounds}"]
+
+    def _table(
+        self, shown: tuple[Column, ...], rows: list[dict[str, Any]], layout: Layout = Layout.ROWS
+    ) -> str:
+        cells = [tuple(row.get(column.key) for column in shown) for row in rows]
+        return output.draw(Report(shown, cells, layout), "table", _STYLE)
+
+    def _redeemed(self, *numbers: int) -> str:
+        rows = [
+            {
+                **code(n, "redeemed", FRIDAY),
+                "redeemed_email": f"tester{n:02}@example.com",
+                "redeemed_at": THEN,
+            }
+            for n in numbers
+        ]
+        return self._table(columns.REDEEMED, rows)
+
+    def _changed(self, shown: tuple[Column, ...], outcomes: list[str]) -> str:
+        rows = [
+            {
+                **code(n, "", FRIDAY),
+                "position": n,
+                "outcome": outcome,
+                "detail": "at 2026-01-31 09:00Z" if outcome == "already_revoked" else None,
+            }
+            for n, outcome in enumerate(outcomes, start=1)
+        ]
+        return self._table(shown, rows)
+
+    def _revoked(self, outcomes: list[str]) -> str:
+        table = self._changed(columns.CHANGED, outcomes)
+        return self._lines(
+            (Capability.READ, Capability.REVOKE), table, *self._done("revoked", len(outcomes))
+        )
+
+    def _done(self, past: str, count: int) -> list[str]:
+        codes = f"{count} code{'' if count == 1 else 's'}"
+        lines = [f"{past}: {codes} worth {count * 100} points"]
+        return [*lines, REQUEST] if self._audited else lines
+
+    def _stats(
+        self, groups: list[tuple[str, int, int, int, int]], layout: Layout = Layout.ROWS
+    ) -> str:
+        rows = [group(*counts) for counts in groups]
+        return self._lines(_READ, self._table(columns.STATS, rows, layout))

@@ -1,0 +1,94 @@
+"""A reader that does not read: a command still ends when told to, and says what is true."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import struct
+import termios
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from stock import check_sound, make_many, revoked, snapshot
+from stopping import PATIENT, SIGNALS, stop
+from tool import TIMEOUT
+from waiting import await_gone, connected, until
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+    from databases import Database
+    from tool import Invite
+
+ROWS: Final = 400  # more than a small pipe and the tool's own buffer hold
+BLOCKING: Final = {
+    "list": ("list", "--format", "jsonl"),
+    "generate": ("generate", "--count", str(ROWS), "--points", "1", "--format", "jsonl"),
+}
+
+
+@SIGNALS
+@pytest.mark.parametrize("verb", BLOCKING)
+def test_while_nobody_reads(
+    database: Database, invite: Invite, verb: str, *, number: int, exit_code: int, named: str
+) -> None:
+    """A command whose reader does not read ends all the same; codes it showed are void."""
+    make_many(database, ROWS)
+    before = snapshot(database)
+    with invite.start(*BLOCKING[verb], settings=PATIENT) as process:
+        _await_full(process)
+        line = stop(process, number)
+        await_gone(database)
+    assert exit_code == process.returncode
+    void = "nothing was stored; the codes shown are void"
+    truth = "nothing was changed" if verb == "list" else void
+    assert f"invite: stopped: stopped by {named}; {truth}" == line
+    assert before == snapshot(database)
+
+
+@SIGNALS
+def test_while_nobody_reads_what_was_changed(
+    database: Database, invite: Invite, *, number: int, exit_code: int, named: str
+) -> None:
+    """A change is stored before it is told; who stops it then is told that it is true."""
+    ids = make_many(database, ROWS)
+    command = ("revoke", "--points", "10", "--yes", "--format", "jsonl")
+    with invite.start(*command, settings=PATIENT) as process:
+        _await_full(process)
+        line = stop(process, number)
+    assert exit_code == process.returncode
+    assert f"invite: stopped: stopped by {named}; the changes are stored" == line
+    assert set(ids) == revoked(database)
+    check_sound(database)
+
+
+def _await_full(process: Popen[bytes]) -> None:
+    """Make the pipe of standard output small, and wait until nothing more fits in."""
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    size = fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, mmap.PAGESIZE)
+
+    def full() -> bool:
+        waiting = fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0))
+        held: int = struct.unpack("i", waiting)[0]
+        return held > size * 3 // 4
+
+    until(full, "a pipe that is full")
+
+
+@pytest.mark.parametrize("verb", BLOCKING)
+def test_session_ended_by_the_server(database: Database, invite: Invite, verb: str) -> None:
+    """A connection that the server ends while a result is written: exit 7, one line, no more."""
+    make_many(database, ROWS)
+    before = snapshot(database)
+    with invite.start(*BLOCKING[verb], settings=PATIENT) as process:
+        _await_full(process)
+        for pid in connected(database):
+            database.rows("select pg_terminate_backend(%s)", [pid])
+        await_gone(database)
+        _, told = process.communicate(timeout=TIMEOUT)
+    lines = [line for line in told.decode().splitlines() if line.startswith("invite: ")]
+    assert (7, 1) == (process.returncode, len(lines)), told
+    assert "Traceback" not in told.decode()
+    assert lines[0].startswith("invite: unavailable: ")
+    assert before == snapshot(database)
