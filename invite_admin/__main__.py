@@ -1,5 +1,5 @@
 """``python -m invite_admin`` is the same as ``invite``."""
 
-from invite_admin.cli import main
+from invite_admin.entry import main
 
 main()

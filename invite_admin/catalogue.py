@@ -85,8 +85,12 @@ with viewer as (
     select f.proname::text as name, oidvectortypes(f.proargtypes) as arguments,
            (select coalesce(jsonb_agg(v.name), '[]') from viewer v
             where has_function_privilege(v.oid, f.oid, 'execute')
-              and has_schema_privilege(v.oid, f.pronamespace, 'usage')) as callers
+              and has_schema_privilege(v.oid, f.pronamespace, 'usage')) as callers,
+           exists (select from relation r
+                   where r.kind = 'codes' and r.relrowsecurity and r.relforcerowsecurity)
+           and f.prosecdef and not (o.rolsuper or o.rolbypassrls) as forced
     from pg_catalog.pg_proc f join pg_catalog.pg_namespace n on n.oid = f.pronamespace
+    join pg_catalog.pg_roles o on o.oid = f.proowner
     where n.nspname = 'public' and f.proname = any(:functions)
 )
 select (select jsonb_agg(to_jsonb(v) - 'oid' order by v.login desc, v.name)
@@ -132,6 +136,7 @@ class Facts:
         sights: By kind and role.
         functions: Admin function to the roles that may call it; absent where there is none.
         misfits: Admin functions that take other arguments than this tool knows.
+        forced: Admin functions whose owner row-level security is forced on.
     """
 
     login: str
@@ -141,6 +146,7 @@ class Facts:
     sights: Mapping[tuple[str, str], Sight]
     functions: Mapping[str, frozenset[str]]
     misfits: frozenset[str]
+    forced: frozenset[str] = frozenset()
 
     def columns(self, kind: str) -> frozenset[str]:
         """Return the columns a relation has; none where it does not exist."""
@@ -189,6 +195,7 @@ def ask(session: Session, settings: Settings) -> Facts:
         sights={(s["kind"], s["name"]): _sight(s) for s in row.sights},
         functions=fitting,
         misfits=frozenset(f["name"] for f in row.functions) - frozenset(fitting),
+        forced=frozenset(f["name"] for f in row.functions if f["forced"]),
     )
 
 

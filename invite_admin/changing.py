@@ -113,7 +113,8 @@ class _Changing:
             self.target.open(self.run)
             with job.opened(writing=False) as store:
                 plan = self.plan(store)
-            self.ask(plan)
+            if plan.usable:
+                self.ask(plan)
         job.change(lambda store: self.do(store, self.still(store, plan)))
 
     def plan(self, store: Store) -> Plan:

@@ -80,14 +80,14 @@ def _open_log(ctx: click.Context, param: click.Parameter, path: Path | None) -> 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     help="The settings file; that one alone counts.",
 )
 @click.option("--sandbox", is_flag=True, help="Act on an embedded server, to try things on.")
 @click.option(
     "--log-file",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     is_eager=True,
     expose_value=False,
@@ -118,6 +118,8 @@ def main() -> NoReturn:
     """Run the tool as a process."""
     closed = _open_standard_streams()
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it, and means it
+        signal.signal(signal.SIGHUP, _terminate)
     sys.exit(run(sys.argv[1:], closed=closed))
 
 
@@ -142,10 +144,8 @@ def _failure(arguments: Sequence[str], call: Call) -> errors.InviteError | None:
         return error
     except click.UsageError as error:
         return reworded(error)
-    except (click.Abort, KeyboardInterrupt):
-        return errors.Stopped(f"stopped by Ctrl-C; {NOTHING_CHANGED}")
-    except errors.TerminationSignal:
-        return errors.Terminated(f"stopped by SIGTERM; {NOTHING_CHANGED}")
+    except (click.Abort, KeyboardInterrupt, errors.TerminationSignal) as stop:
+        return errors.stopped(stop, NOTHING_CHANGED)
     except OSError as error:  # the help, for one, could not be written
         sinks.give_up(sys.stdout)
         return errors.Failed(f"the operating system refused: {error.strerror}")
@@ -201,7 +201,7 @@ def _speaker() -> Run:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    raise errors.TerminationSignal
+    raise errors.HangUpSignal if number == signal.SIGHUP else errors.TerminationSignal
 
 
 def _open_standard_streams() -> bool:

@@ -98,6 +98,12 @@ class Stopped(InviteError):
     word = "stopped"
 
 
+class HungUp(Stopped):
+    """SIGHUP: the terminal was closed."""
+
+    exit_code = 129
+
+
 class Terminated(Stopped):
     """SIGTERM."""
 
@@ -111,4 +117,17 @@ def failures() -> list[type[InviteError]]:
 
 
 class TerminationSignal(BaseException):
-    """Raised where SIGTERM arrives, as KeyboardInterrupt is for Ctrl-C; told as ``Terminated``."""
+    """Raised where SIGTERM or SIGHUP arrives, as KeyboardInterrupt is for Ctrl-C."""
+
+
+class HangUpSignal(TerminationSignal):
+    """Raised where SIGHUP arrives."""
+
+
+def stopped(stop: BaseException, truth: str, *, hint: str | None = None) -> Stopped:
+    """Return the failure of a command that a signal ended."""
+    if isinstance(stop, HangUpSignal):
+        return HungUp(f"stopped by SIGHUP; {truth}", hint=hint)
+    if isinstance(stop, TerminationSignal):
+        return Terminated(f"stopped by SIGTERM; {truth}", hint=hint)
+    return Stopped(f"stopped by Ctrl-C; {truth}", hint=hint)

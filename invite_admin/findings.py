@@ -121,17 +121,19 @@ def _claim(shape: Shape) -> Iterator[Finding]:
 
 
 def _role(shape: Shape, settings: Settings) -> Iterator[Finding]:
+    """Tell of a write role that cannot be taken; it is refused only where it would be needed."""
     role, facts = settings.write_role, shape.facts
+    level = "refused" if any(w.block in _OF_THE_ROLE for w in shape.ways.values()) else "warning"
     if role and role not in facts.roles:
         yield Finding(
-            "refused",
+            level,
             "unknown_write_role",
             f"write_role {role} does not exist here",
             "correct write_role in the settings, or INVITE_WRITE_ROLE",
         )
     elif role and role not in facts.reachable:
         yield Finding(
-            "refused",
+            level,
             "write_role_denied",
             f"this login may not take the role {role}",
             f"ask for: GRANT {role} TO YOUR_LOGIN",

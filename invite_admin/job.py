@@ -5,14 +5,15 @@ The order of delivery and COMMIT is the tool's first promise, so it stands here 
 
 from __future__ import annotations
 
-import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from invite_admin import errors, output, sinks
+from invite_admin.bounds import TimeUp, bounded
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
 from invite_admin.run import NOTHING_CHANGED, taken_back
+from invite_admin.text import after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,9 +96,8 @@ class Job:
         self.run.truth = delivery.undone
         delivery.hand_over(report, store)
         try:
-            self._commit(store, on_failure=delivery.undone)
+            self._commit(store, delivery.undone, "whether the batch was stored is not known")
         except errors.OutcomeUnknown:
-            self.run.truth = "whether the batch was stored is not known"
             self._settle(batches, report, delivery)
         self.run.truth = "the batch is stored"
         self._note({"stored": len(report.batch.codes) if report.batch else 0}, store)
@@ -109,13 +109,12 @@ class Job:
         assert report.batch is not None  # noqa: S101 - only batches are delivered
         stored = was_stored(self.run, report.batch, batches)
         if stored is None:
-            raise errors.OutcomeUnknown(
-                "COMMIT was sent and no answer came; whether the batch was stored is not known",
-                hint=f"do not repeat the command; run {self._question(report, delivery)}",
-            )
+            raise self._unknown(f"do not repeat it; run {self._question(report, delivery)}")
         if not stored:
             self.run.truth = delivery.undone
-            raise errors.Failed(f"the connection was lost during COMMIT; {delivery.undone}")
+            if self.run.stopped is not None:
+                raise errors.stopped(self.run.stopped, delivery.undone)
+            raise errors.Failed(f"COMMIT was not answered and did not happen; {delivery.undone}")
         self.run.say("the batch is stored")
 
     def _question(self, report: Report, delivery: Delivery) -> str:
@@ -123,8 +122,9 @@ class Job:
         if delivery.kept is not None:
             return self.run.command_line("generate", "--resume", str(delivery.kept))
         assert report.batch is not None  # noqa: S101 - only batches are delivered
-        began = report.batch.created_at.isoformat()
-        return self.run.command_line("list", "--created-since", began)
+        began = report.batch.created_at
+        bounds = ("--created-since", began.isoformat(), "--created-until", after(began))
+        return self.run.command_line("list", *bounds)
 
     def _retried(self, work: Callable[[], Result]) -> Result:
         """Do it again where another transaction got in the way and nothing was delivered yet."""
@@ -146,7 +146,10 @@ class Job:
         with self.opened(writing=True) as store:
             report = act(store)
             store.session.settle()
-            self._commit(store, on_failure=NOTHING_CHANGED)
+            try:
+                self._commit(store, NOTHING_CHANGED, "whether the changes were stored is not known")
+            except errors.OutcomeUnknown:
+                raise self._unknown("the same command again shows each code's outcome") from None
             self.run.truth = "the changes are stored"
             self._note(report.counts, store)
             return report
@@ -189,21 +192,38 @@ class Job:
         for line in whereabouts(place, store.shape, self.needs):
             self.run.say(line)
 
-    def _commit(self, store: Store, *, on_failure: str) -> None:
-        """Commit; a signal that comes meanwhile waits until the answer is known."""
-        stopping = {signal.SIGINT, signal.SIGTERM}
-        signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    def _commit(self, store: Store, undone: str, unknown: str) -> None:
+        """Commit, within a bound; a signal that comes meanwhile ends the command afterwards.
+
+        Raises:
+            InviteError: Nothing was stored.
+            OutcomeUnknown: COMMIT was sent, and its answer is not known.
+        """
         try:
-            store.session.commit()
-        except errors.OutcomeUnknown as error:
-            self.run.truth = error.message
-            raise errors.OutcomeUnknown(
-                error.message, hint="run the same command again: it shows each code's outcome"
-            ) from None
+            store.session.prove()
+            self.run.truth = unknown
+            bound = self.run.settings.timeouts.statement
+            with bounded(bound, self.run.say, "waiting for the answer to COMMIT"):
+                store.session.commit()
+        except TimeUp:
+            raise errors.OutcomeUnknown(unknown) from None
+        except (KeyboardInterrupt, errors.TerminationSignal) as stop:
+            if self.run.truth != unknown:
+                raise
+            self.run.stopped = stop
+            raise errors.OutcomeUnknown(unknown) from None
+        except errors.OutcomeUnknown:
+            raise
         except errors.InviteError as error:
-            raise type(error)(f"{error.message}; {on_failure}", hint=error.hint) from None
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, stopping)
+            self.run.truth = undone
+            raise type(error)(_with(error.message, undone), hint=error.hint) from None
+
+    def _unknown(self, hint: str) -> errors.InviteError:
+        """Return the failure of a command whose outcome is not known."""
+        if self.run.stopped is not None:
+            return errors.stopped(self.run.stopped, self.run.truth, hint=hint)
+        message = f"COMMIT was sent and no answer came; {self.run.truth}"
+        return errors.OutcomeUnknown(message, hint=hint)
 
     def _note(self, counts: Mapping[str, int], store: Store) -> None:
         """Keep for the log what was done, and under which request id."""
@@ -246,3 +266,8 @@ def whereabouts(place: Place, shape: Shape, needs: Sequence[Capability]) -> Iter
         yield f"login {place.login}, actor {place.actor}, writes: {via}"
     else:
         yield f"login {place.login}, reads: {via}" if ways else f"login {place.login}"
+
+
+def _with(message: str, undone: str) -> str:
+    """Say what is true of the codes once, where the message does not say it."""
+    return message if undone in message else f"{message}; {undone}"

@@ -143,6 +143,13 @@ class _Judge(Picker):
                 reason=f"public.{name} takes other arguments than this tool knows",
                 ask="ask for a version of this tool that knows it",
             )
+        if name in self.facts.forced:
+            return Way(
+                block=Block.FORCED,
+                reason=f"row-level security is forced on {self.name}, also for the owner of "
+                f"public.{name}",
+                ask="ask the application's team; the function cannot write as it is",
+            )
         callers = self.facts.functions.get(name)
         if callers is None:
             return Way(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STDIN = "-"
+LARGEST = 64 * 2**20  # bytes of a file of codes
 _BETWEEN = re.compile(r"[\s,]*")
 _HINT = f"a code ({FORM}), an id or a mask a line, or what `generate` wrote as csv, json or jsonl"
 
@@ -41,14 +42,24 @@ def read_file(path: Path | None) -> list[Name]:
     """
     source = "standard input" if path is None else without_code(str(path))
     try:
-        data = sys.stdin.buffer.read() if path is None else path.read_bytes()
-        text = _decoded(data, source)
+        data = _bytes(path)
     except OSError as error:
         raise BadInput(f"{source} cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST:
+        raise BadInput(f"{source} is larger than {LARGEST // 2**20} MiB; nothing was changed")
+    text = _decoded(data, source)
     names = [_name(word, f"{source}, line {line}") for line, word in _words(text, source)]
     if not names:
         raise BadInput(f"{source} holds no code, id or mask; nothing was changed", hint=_HINT)
     return names
+
+
+def _bytes(path: Path | None) -> bytes:
+    """Read a little more than is allowed, at most: a device has no end."""
+    if path is None:
+        return sys.stdin.buffer.read(LARGEST + 1)
+    with path.open("rb") as file:
+        return file.read(LARGEST + 1)
 
 
 def _decoded(data: bytes, source: str) -> str:
@@ -113,14 +124,19 @@ def _has_id(header: str) -> bool:
 def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
     """Yield the ids of a table, each with the line where its row begins."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    place, line = -1, 1
+    place, width, line = -1, 0, 1
     try:
         for row in reader:
             if place >= 0 and any(row):
-                identity = row[place] if place < len(row) else None
-                yield line, _id_of({"id": identity}, f"{source}, line {line}")
+                if len(row) != width:
+                    raise BadInput(
+                        f"{source}, line {line}: cut short, or no row of this table; "
+                        "nothing was changed",
+                        hint=_HINT,
+                    )
+                yield line, _id_of({"id": row[place]}, f"{source}, line {line}")
             elif any(map(str.strip, row)):
-                place = row.index("id")
+                place, width = row.index("id"), len(row)
             line = reader.line_num + 1
     except csv.Error:
         raise BadInput(f"{source}, line {line}: not CSV; nothing was changed", hint=_HINT) from None

@@ -36,6 +36,7 @@ class Run:
         closed: Whether standard output was closed when the tool began.
         truth: What is true of the codes right now, for whoever stops the tool.
         record: What the log for evidence is told of it.
+        stopped: The signal that came while COMMIT was under way; None where none did.
     """
 
     config: Path | None
@@ -44,6 +45,7 @@ class Run:
     closed: bool = False
     truth: str = field(default=NOTHING_CHANGED)
     record: Record = field(default_factory=Record)
+    stopped: BaseException | None = None
 
     @cached_property
     def preferences(self) -> Settings:
@@ -92,10 +94,10 @@ class Run:
         """Turn Ctrl-C and SIGTERM into one line that says what is true."""
         try:
             yield
-        except KeyboardInterrupt:
-            raise errors.Stopped(f"stopped by Ctrl-C; {self.truth}") from None
-        except errors.TerminationSignal:
-            raise errors.Terminated(f"stopped by SIGTERM; {self.truth}") from None
+        except (KeyboardInterrupt, errors.TerminationSignal) as stop:
+            raise errors.stopped(stop, self.truth) from None
+        if self.stopped is not None:
+            raise errors.stopped(self.stopped, self.truth)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Target:
             raise errors.Failed(
                 f"standard output is closed, so the result could not be written; {NOTHING_CHANGED}"
             )
-        sink = sinks.StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle)
+        sink = sinks.StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle, run.say)
         encoding = sys.stdout.encoding or "utf-8"
         width = shutil.get_terminal_size((80, 24)).columns if sink.terminal else 80
         return sink, replace(style, terminal=sink.terminal, width=width, encoding=encoding)

@@ -55,6 +55,7 @@ def opening(timeouts: Timeouts, *, writing: bool) -> tuple[str, dict[str, str]]:
         "idle_in_transaction_session_timeout": f"{timeouts.idle}s",
         "timezone": "UTC",
         "datestyle": "ISO, MDY",
+        "row_security": "on",
         # A command that was killed must not go on waiting in front of a deploy's ALTER.
         "client_connection_check_interval": "1s",
     }

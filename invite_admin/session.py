@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import sqlalchemy as sa
 from psycopg.pq import TransactionStatus
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
 from invite_admin import errors, sqlstates
 from invite_admin.server import describe, opening
@@ -44,18 +44,13 @@ class Session:
 
     def __init__(self, connection: sa.Connection, settings: Settings, *, writing: bool) -> None:
         self._connection = connection
+        self._driver = _driver_of(connection)
         self._settings = settings
         statement, values = opening(settings.timeouts, writing=writing)
         row = self.execute(sa.text(statement), values).one()
         self.server = describe(self._driver.info, row)
         self._own_role: str = row.role
         self._role: str | None = None
-
-    @property
-    def _driver(self) -> psycopg.Connection[Any]:
-        driver = self._connection.connection.driver_connection
-        assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the dialect's own driver
-        return driver
 
     def execute(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
         """Run one statement.
@@ -106,6 +101,8 @@ class Session:
             if isinstance(error.orig, psycopg.Error) and not self._driver.closed:
                 raise error.orig from None
             raise sqlstates.translate(_driver_error(error)) from None
+        except InvalidRequestError:  # the connection was lost before, in the savepoint's own words
+            raise sqlstates.translate(psycopg.OperationalError()) from None
 
     def raw(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
         """Run one statement inside ``attempt``, which tells its failures apart."""
@@ -147,6 +144,16 @@ class Session:
         """Check every deferred constraint now, so that COMMIT has nothing left to refuse."""
         self.execute(sa.text("set constraints all immediate"))
 
+    def prove(self) -> None:
+        """Find a connection that died, or a transaction that was given up, before COMMIT is sent.
+
+        Raises:
+            InviteError: Nothing was stored.
+        """
+        self.execute(sa.text("select 1"))
+        if self._driver.info.transaction_status is not TransactionStatus.INTRANS:
+            raise errors.Failed("the transaction had been given up; nothing was stored")
+
     def commit(self) -> None:
         """Make the changes true.
 
@@ -154,13 +161,16 @@ class Session:
             InviteError: Nothing was stored.
             OutcomeUnknown: COMMIT was sent and no answer came.
         """
-        self.execute(sa.text("select 1"))  # a connection that died since is found before COMMIT
-        if self._driver.info.transaction_status is not TransactionStatus.INTRANS:
-            raise errors.Failed("the transaction had been given up; nothing was stored")
         try:
             self._connection.commit()
         except DBAPIError as error:
             raise _commit_failed(_driver_error(error)) from None
+
+
+def _driver_of(connection: sa.Connection) -> psycopg.Connection[Any]:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the dialect's own driver
+    return driver
 
 
 @contextmanager
@@ -172,6 +182,8 @@ def told() -> Iterator[None]:
         raise sqlstates.translate(_driver_error(error)) from None
     except psycopg.Error as error:
         raise sqlstates.translate(error) from None
+    except InvalidRequestError:  # SQLAlchemy's word for a connection that was lost before
+        raise sqlstates.translate(psycopg.OperationalError()) from None
 
 
 def _driver_error(error: DBAPIError) -> psycopg.Error:

@@ -28,7 +28,7 @@ def was_stored(run: Run, batch: Batch, before: Batches) -> bool | None:
         batch: The batch.
         before: The batches of the lost transaction.
     """
-    run.say("the connection was lost after COMMIT was sent; looking again, at most 60 s")
+    run.say(f"no answer to COMMIT; looking whether the batch is there, at most {REACH} s")
     timeouts = replace(run.settings.timeouts, lock=REACH, statement=REACH)
     settings = replace(run.settings, timeouts=timeouts)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
+from invite_admin.bounds import TimeUp, bounded
 from invite_admin.errors import Failed
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from collections.abc import Callable
 
 
 A_WRITE = 4_096  # bytes, which a pipe takes as a whole
@@ -37,24 +37,26 @@ class Sink(Protocol):
         """Take back what can be taken back."""
 
 
-class _Stalled(Exception):
-    """The reader took nothing for as long as it may."""
-
-
 class StandardOutput:
     """Standard output, whatever it is connected to.
 
     Args:
         stream: The binary stream.
         patience: Seconds in which a reader must take something.
+        say: Told when the reader lets the tool wait.
 
     Attributes:
         terminal: Whether a person looks at it.
     """
 
-    def __init__(self, stream: BinaryIO, patience: float) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        patience: float,
+        say: Callable[[str], None] = lambda _line: None,
+    ) -> None:
         self._stream = stream
-        self._patience = patience
+        self._patience, self._say = patience, say
         self._waiting = bytearray()
         self.terminal = stream.isatty()
 
@@ -84,7 +86,7 @@ class StandardOutput:
         except BrokenPipeError:
             give_up(sys.stdout)
             raise ReaderLeft from None
-        except (OSError, _Stalled) as error:
+        except (OSError, TimeUp) as error:
             give_up(sys.stdout)
             raise self._failure(error) from None
         except BaseException:
@@ -97,16 +99,11 @@ class StandardOutput:
 
     def _give(self, piece: bytes) -> None:
         """Write one piece, for as long as the reader may let it wait."""
-        before = signal.signal(signal.SIGALRM, _stalled)
-        signal.setitimer(signal.ITIMER_REAL, self._patience)
-        try:
+        with bounded(self._patience, self._say, "waiting for the reader of standard output"):
             self._stream.write(piece)
             self._stream.flush()
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
 
-    def _failure(self, error: OSError | _Stalled) -> Failed:
+    def _failure(self, error: OSError | TimeUp) -> Failed:
         if isinstance(error, OSError):
             return Failed(f"the result could not be written: {error.strerror}")
         return Failed(
@@ -114,10 +111,6 @@ class StandardOutput:
             "the result is incomplete",
             hint="[timeouts] idle in the settings is the bound",
         )
-
-
-def _stalled(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    raise _Stalled
 
 
 def give_up(stream: TextIO) -> None:

@@ -29,6 +29,10 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
                "a standby? connect to the primary (target_session_attrs=read-write)")),
     ("25P03", (errors.Unavailable, ("the reader took nothing for too long, so the server ended "
                "the transaction"), "[timeouts] idle in the settings is the bound")),
+    ("22021", (errors.BadInput, "a text does not fit the database's encoding", ("a note that was "
+               "given, or one that is stored"))),
+    ("22P05", (errors.BadInput, "a text does not fit the database's encoding", ("a note that was "
+               "given, or one that is stored"))),
     ("22", (errors.BadInput, "the database refused a value", None)),
     ("28", (errors.Denied, "the server refused this login", None)),
     ("3D000", (errors.Unavailable, "the server has no such database", None)),

@@ -59,6 +59,11 @@ def short_time(value: datetime | str, zone: tzinfo) -> str:
     return _in(value, zone).isoformat(sep=" ", timespec="minutes").replace("+00:00", "Z")
 
 
+def after(instant: datetime) -> str:
+    """Write the first instant after one; the server counts microseconds."""
+    return (instant + timedelta(microseconds=1)).isoformat()
+
+
 def counted(count: int, thing: str) -> str:
     """Write a count with its noun: ``1 code``, ``1,000 codes``."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -13,7 +13,7 @@ from invite_admin.errors import BadInput
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-_SPAN = re.compile(r"([0-9]{1,6})([dh])")
+_SPAN = re.compile(r"([0-9]{1,9})([dh])")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"

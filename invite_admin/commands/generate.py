@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,11 +87,11 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
     way = store.shape.ways[Capability.REVOKE]
     if not way.available:
         return [f"they cannot be voided here: {way.reason}"]
-    after = batch.created_at + timedelta(microseconds=1)
+    began = batch.created_at
     chosen = (
         ("--request-id", batch.request_id)
         if store.named and store.shape.audit.available
-        else ("--created-since", batch.created_at.isoformat(), "--created-until", after.isoformat())
+        else ("--created-since", began.isoformat(), "--created-until", text.after(began))
     )
     return ["to void the whole batch:", f"  {run.command_line('revoke', *chosen)}"]
 
@@ -113,7 +112,7 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
 )
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE.pending",
     help="Settle the batch of a run that ended before its end was known.",
 )

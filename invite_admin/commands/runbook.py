@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     help="Write the page to FILE, if its text has changed.",
 )
@@ -94,7 +94,7 @@ def _live(run: Run) -> Stand:
 def _print(run: Run, page: str) -> None:
     if run.closed:
         raise Failed("standard output is closed, so the page could not be written")
-    sink = StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle)
+    sink = StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle, run.say)
     with suppress(ReaderLeft):
         sink.write(page.encode())
         sink.finish()

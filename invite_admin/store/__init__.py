@@ -156,6 +156,7 @@ class Store:
             writes = self.writes(need)
             act = writes.revoke if change is None else (lambda ids: writes.update(ids, change))
             changed = Pieces(self.session, self._settings.timeouts.lock, self._say).run(sent, act)
+        changed.kept = _revoked if change is None else change.leaves
         now = self.reads.by_id([row.id for row in rows])
         return {
             row.id: Result(row.id, _outcome(row.id, now, changed, done), now.get(row.id))
@@ -173,15 +174,21 @@ class Store:
         return DirectWrites(self.session, table, actor, self.shape.has("revoked_at"))
 
 
+def _revoked(row: Row) -> bool:
+    return row.status is Status.REVOKED
+
+
 def _unused(row: Row) -> bool:
     return row.status in (Status.AVAILABLE, Status.EXPIRED)
 
 
 def _outcome(identity: str, now: dict[str, Row], changed: Changed, done: Outcome) -> Outcome:
     """Say what became of a code, from what was done and from what it is now."""
-    if identity in changed.done:
-        return done
     row = now.get(identity)
+    if identity in changed.done and row is not None and changed.kept(row):
+        return done
+    if identity in changed.done:
+        raise Failed("the database says that it changed codes, and did not; nothing was changed")
     if row is None:
         return Outcome.NOT_FOUND
     if row.status is Status.REDEEMED:

@@ -93,7 +93,7 @@ class Batches:
         while len(minted) < count:
             piece = min(A_CREATE, count - len(minted))
             minted += self._anew(writes, piece, terms, {m.code for m in minted})
-        return self._batch(terms, minted)
+        return self._checked(self._batch(terms, minted))
 
     def store(self, batch: Batch) -> Batch:
         """Store exactly these codes; return them under the ids they have now.
@@ -112,7 +112,7 @@ class Batches:
             if stored is None:
                 raise Conflict("one of these codes exists already; nothing was stored")
             minted += stored
-        return self._batch(batch.terms, minted)
+        return self._checked(self._batch(batch.terms, minted))
 
     def stored(self, batch: Batch) -> bool | None:
         """Tell whether a batch is in the table: all of it, none of it, or None for unknown."""
@@ -134,6 +134,29 @@ class Batches:
         query = sa.text("select pg_xact_status(cast(:transaction as xid8))")
         fate = str(self._store.session.execute(query, {"transaction": transaction}).scalar())
         return {"committed": True, "aborted": False}.get(fate)
+
+    def _checked(self, batch: Batch) -> Batch:
+        """Read a batch back: a trigger or a function may have stored other values.
+
+        Raises:
+            Failed: It did.
+        """
+        ways, reads = self._store.shape.ways, self._store.reads
+        terms, count = batch.terms, len(batch.codes)
+        if ways[Capability.READ].available:
+            rows = reads.by_id([minted.id for minted in batch.codes])
+            same = sum(
+                (row.points, row.expires_at, row.note)
+                == (terms.points, terms.expires_at, terms.note)
+                for row in rows.values()
+            )
+            count = min(count, same)
+        if ways[Capability.LOOKUP].available:
+            hashes = [str(digest(minted.code)) for minted in batch.codes]
+            count = min(count, reads.count_of_hashes(hashes))
+        if count != len(batch.codes):
+            raise Failed("the database stored other values than were sent; nothing was stored")
+        return batch
 
     def _batch(self, terms: Terms, minted: Sequence[Minted]) -> Batch:
         return Batch(

@@ -20,6 +20,7 @@ from invite_admin import sqlstates
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from invite_admin.model import Row
     from invite_admin.session import Session
 
 SAVEPOINTS = 60  # PostgreSQL keeps 64 subtransactions of a session in shared memory
@@ -30,11 +31,12 @@ _NO_WAIT = 1  # ms; 0 would mean without a bound
 
 @dataclass
 class Changed:
-    """What became of the codes, by id."""
+    """What became of the codes, by id; ``kept`` tells whether a row has what it was to get."""
 
     done: set[str] = field(default_factory=set)
     locked: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
+    kept: Callable[[Row], bool] = lambda _row: True
 
 
 class Pieces:

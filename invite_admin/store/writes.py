@@ -168,7 +168,12 @@ class FunctionWrites:
     ) -> set[str]:
         statement = self._over("cast(:ids as uuid[])", function, arguments)
         rows = self.session.raw(statement, {"ids": list(ids), **values, **self._who()})
-        return {row.id for row in rows}
+        answered = [row.id for row in rows]
+        if sorted(answered) != sorted(ids):
+            raise Failed(
+                "the database answered with other codes than were sent; nothing was changed"
+            )
+        return set(answered)
 
     def _over(self, items: str, function: str, arguments: str) -> sa.TextClause:
         """Call a function once an item, in order, in one statement."""
