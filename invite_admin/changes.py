@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from invite_admin.model import Capability, Row
     from invite_admin.report import Column
 
+_LASTING = (Outcome.UPDATED, Outcome.WOULD_UPDATE, Outcome.UNCHANGED)
 _SETTLED = {Status.REDEEMED: Outcome.ALREADY_REDEEMED, Status.REVOKED: Outcome.ALREADY_REVOKED}
 
 
@@ -113,8 +114,13 @@ class Telling:
             lines.append(f"left as they are: {listed}")
         return lines
 
-    def preview(self, same: Callable[[Row], bool]) -> Report:
-        """Report a change that would be made; ``same`` tells what has its values already."""
+    def preview(self, same: Callable[[Row], bool], become: Callable[[Row], Row]) -> Report:
+        """Report a change that would be made.
+
+        Args:
+            same: Tells whether a code has its new values already.
+            become: Returns a code with its new values.
+        """
 
         def would(item: Item) -> Outcome:
             if item.row is None:
@@ -123,7 +129,11 @@ class Telling:
             return _SETTLED.get(item.row.status, become)
 
         outcomes = {item.position: would(item) for item in self.plan.items}
-        rows = {i.row.id: i.row for i in self.plan.items if i.row}
+        rows = {
+            i.row.id: become(i.row) if outcomes[i.position] is self.verb.would else i.row
+            for i in self.plan.items
+            if i.row
+        }
         meant = {
             i.row.id: i.row.points
             for i in self.plan.items
@@ -172,7 +182,7 @@ class Telling:
             return f"by {who} at {text.short_time(row.redeemed_at, self.zone)}"
         if outcome is Outcome.ALREADY_REVOKED and row and row.revoked_at:
             return f"at {text.short_time(row.revoked_at, self.zone)}"
-        if outcome in (Outcome.UPDATED, Outcome.UNCHANGED) and row and row.expires_at is None:
+        if outcome in _LASTING and row and row.expires_at is None:
             return "never expires"
         return plain.get(outcome)
 

@@ -39,12 +39,14 @@ class Act:
         prepare: Reads the command's own options, given the server's now; may refuse.
         apply: Does it; returns the results by id.
         same: Whether a code is already as it would become.
+        become: The code as it would become.
     """
 
     verb: Verb
     apply: Callable[[Store, Sequence[Row], dict[str, Any]], dict[str, Result]]
     prepare: Callable[[Run, Store, dict[str, Any]], dict[str, Any]] = lambda _run, _store, _own: {}
     same: Callable[[Row, dict[str, Any]], bool] = lambda _row, _extras: False
+    become: Callable[[Row, dict[str, Any]], Row] = lambda row, _extras: row
 
 
 def change_command(act: Act) -> Callable[[Callable[..., Any]], DatabaseCommand]:
@@ -185,7 +187,10 @@ class _Changing:
 
     def preview(self, plan: Plan) -> Report:
         """Say of each code what would become of it."""
-        return self.telling(plan).preview(lambda row: self.act.same(row, plan.extras))
+        extras = plan.extras
+        return self.telling(plan).preview(
+            lambda row: self.act.same(row, extras), lambda row: self.act.become(row, extras)
+        )
 
     def telling(self, plan: Plan) -> Telling:
         return Telling(self.act.verb, plan, self.run.preferences.timezone)

@@ -19,6 +19,7 @@ BITS = 2 * GROUP * 5  # 32 symbols are 5 bits each
 MASK_PREFIX = f"{PREFIX}-{'*' * GROUP}-"
 FORM = f"{PREFIX}-{'X' * GROUP}-{'X' * GROUP}"
 
+_AROUND = re.compile(r"^[^A-Z0-9{]+|[^A-Z0-9}]+$")  # quotes, brackets and stops of a message
 _CODE = re.compile(rf"{PREFIX}-[A-Z0-9]{{{GROUP}}}-[A-Z0-9]{{{GROUP}}}")
 _MASK = re.compile(rf"{PREFIX}-\*{{{GROUP}}}-[A-Z0-9]{{{GROUP}}}")
 _ID = re.compile(r"(?:URN:UUID:)?(\{)?([0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})(?(1)\})")
@@ -94,7 +95,7 @@ def read_name(text: str) -> Name | None:
     """Read a code, an id or a mask, folding what people paste; None where it is none of them."""
     if len(text) > _LONGEST:
         return None
-    folded = _fold(text)
+    folded = _AROUND.sub("", _fold(text))
     if _CODE.fullmatch(folded):
         return Name(Kind.CODE, digest(folded), mask(folded), folded != _as_the_application(text))
     if _MASK.fullmatch(folded):

@@ -60,7 +60,7 @@ CHANGED = (
 UPDATED = (*CHANGED, Column("expires_at", _TIME), Column("note", _PROSE))
 
 STATS = (
-    Column("group", blank="(no note)"),
+    Column("group", _PROSE, blank="(no note)"),
     *(Column(key, _NUMBER) for key in ("issued", "available", "redeemed", "revoked", "expired")),
     *(Column(key, _NUMBER) for key in ("points_issued", "points_redeemed", "points_open")),
     Column("redeemed_share", _NUMBER),

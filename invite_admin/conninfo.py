@@ -77,7 +77,21 @@ def parameters(settings: Settings, say: Callable[[str], None]) -> dict[str, str]
         found.get(key) or named.get(key) for key in ("host", "hostaddr", "service")
     ):
         raise BadInput(f"{URL_VARIABLE} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
-    return {**found, **_ours(found, settings.timeouts.connect)}
+    return {**found, **_ours(found, settings.timeouts.connect), **_password_file(found, say)}
+
+
+def _password_file(found: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
+    """Keep libpq from a password file that others may read; it would warn in its own words."""
+    named = found.get("passfile") or os.environ.get("PGPASSFILE")
+    path = named or os.path.expanduser("~/.pgpass")  # noqa: PTH111 - Path.expanduser may raise
+    try:
+        private = not os.stat(path).st_mode & 0o077  # noqa: PTH116 - a plain number is asked for
+    except OSError:
+        return {}
+    if private:
+        return {}
+    say("hint: the password file is not used: others may read it; set its mode to 0600")
+    return {"passfile": os.path.join(os.devnull, "none")}  # noqa: PTH118 - it must not exist
 
 
 def configured(settings: Settings) -> bool:
@@ -116,9 +130,10 @@ def _parse(text: str, say: Callable[[str], None]) -> dict[str, str]:
         raise BadInput(
             f"{URL_VARIABLE} cannot be read as a PostgreSQL connection string",
             hint="postgresql://LOGIN:PASSWORD@HOST:PORT/DATABASE; in LOGIN and PASSWORD write "
-            "@ : / ? # % and blanks as %40 %3A %2F %3F %23 %25 %20",
+            "@ : / ? # % and blanks as %40 %3A %2F %3F %23 %25 %20; "
+            "after the ? only what libpq knows",
         ) from None
-    if _PLACEHOLDER.fullmatch(found.get("password", "")):
+    if _PLACEHOLDER.fullmatch(found.get("password", "")) or found.get("password") == "PASSWORD":
         raise _placeholder()
     if found.pop("options", None):
         say(_left_out(f"`options` in {URL_VARIABLE}"))

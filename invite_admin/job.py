@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 from invite_admin import errors, output, sinks
 from invite_admin.bounds import TimeUp, bounded
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
+from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
 from invite_admin.text import after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from invite_admin.model import Capability
     from invite_admin.report import Report
     from invite_admin.run import Run, Target
-    from invite_admin.shape import Shape
     from invite_admin.store import Batches, Store
 
 Result = TypeVar("Result")
@@ -241,31 +241,6 @@ class Job:
             self.run.say(line)
         if report.verdict:
             raise report.verdict
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a command acts, and as whom; ``actor`` is None where nobody is configured."""
-
-    server: str
-    database: str
-    login: str
-    actor: str | None
-
-
-def whereabouts(place: Place, shape: Shape, needs: Sequence[Capability]) -> Iterator[str]:
-    """Say in lines where a command acts, and as whom."""
-    from invite_admin.shape import STEPS  # noqa: PLC0415 - comes with the store
-
-    step = f"step {shape.step}: {STEPS[shape.step]}" if shape.step else "no known table"
-    yield f"on {place.server}, database {place.database} ({step})"
-    writing = [shape.ways[need] for need in needs if need.writes]
-    ways = writing or [shape.ways[need] for need in needs]
-    via = next((way.via for way in ways if way.via), "blocked")
-    if writing:
-        yield f"login {place.login}, actor {place.actor}, writes: {via}"
-    else:
-        yield f"login {place.login}, reads: {via}" if ways else f"login {place.login}"
 
 
 def _with(message: str, undone: str) -> str:

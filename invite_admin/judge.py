@@ -131,6 +131,17 @@ class _Judge(Picker):
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
+        if unfit := self._unfit(name):
+            return unfit
+        callers = self.facts.functions[name]
+        if role := self._pick(callers.__contains__):
+            return self._chosen(role, "admin function")
+        grantee = self.settings.write_role or "YOUR_LOGIN"
+        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {grantee}"
+        return self._lacking(callers.__contains__, self._barred(f"call public.{name}"), grant)
+
+    def _unfit(self, name: str) -> Way | None:
+        """Return why a function cannot be used, whoever calls it; None where it can."""
         if self.name != catalogue.WRITTEN:
             return Way(
                 block=Block.OTHER_TABLE,
@@ -143,6 +154,13 @@ class _Judge(Picker):
                 reason=f"public.{name} takes other arguments than this tool knows",
                 ask="ask for a version of this tool that knows it",
             )
+        if AUDIT not in self.facts.relations or not set(REVOKED) <= self.columns:
+            return Way(
+                block=Block.HALF_APPLIED,
+                reason=f"public.{name} needs {AUDIT_TABLE} and the columns revoked_at and "
+                "revoked_by, and not all of them are there",
+                ask="ask the application's team for the rest of the migration",
+            )
         if name in self.facts.forced:
             return Way(
                 block=Block.FORCED,
@@ -150,19 +168,14 @@ class _Judge(Picker):
                 f"public.{name}",
                 ask="ask the application's team; the function cannot write as it is",
             )
-        callers = self.facts.functions.get(name)
-        if callers is None:
+        if name not in self.facts.functions:
             return Way(
                 block=Block.NO_FUNCTION,
                 reason=f"the function public.{name} is missing, and a direct write would bypass "
                 "the audit log",
                 ask="ask the application's team for the missing migration",
             )
-        if role := self._pick(callers.__contains__):
-            return self._chosen(role, "admin function")
-        grantee = self.settings.write_role or "YOUR_LOGIN"
-        grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {grantee}"
-        return self._lacking(callers.__contains__, self._barred(f"call public.{name}"), grant)
+        return None
 
     def _direct(self, need: Capability) -> Way:
         if need is Capability.REVOKE and self.step == 1:

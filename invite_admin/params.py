@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
@@ -64,7 +65,7 @@ class Note(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
         """Return the trimmed text."""
-        text = str(value).strip()
+        text = _typed(value).strip()
         if len(text) > NOTE_LENGTH:
             raise Refusal(f"must have at most {NOTE_LENGTH} characters", ctx, param)
         if any(category(c) in _CONTROLS and c not in _JOINERS for c in text):
@@ -79,7 +80,7 @@ class Search(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
         """Return the text as it is, if PostgreSQL can hold it."""
-        text = str(value)
+        text = _typed(value)
         if not text.strip() or "\x00" in text or not _encodable(text):
             raise Refusal("must be text, and not empty", ctx, param)
         return _no_code(text, param, ctx)
@@ -154,6 +155,14 @@ WHEN_FORMS = FORMS
 def _run(ctx: click.Context) -> Run:
     found: Run = ctx.obj
     return found
+
+
+def _typed(value: object) -> str:
+    """Return what was typed, as UTF-8 also where the locale knows no more than ASCII."""
+    try:
+        return os.fsencode(str(value)).decode()
+    except UnicodeError:
+        return str(value)
 
 
 def _no_code(text: str, param: click.Parameter | None, ctx: click.Context | None) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FILE_NAME = "invite.toml"
 URL_VARIABLE = "INVITE_DATABASE_URL"
 LIBPQ_VARIABLES = ("PGHOST", "PGSERVICE", "PGDATABASE")
+LARGEST = 2**20  # bytes of a settings file
 MAX_POINTS = 2**31 - 1  # the column is an integer
 
 _NO_ZONE = re.compile(r"(localtime|posixrules|Factory)$|(posix|right)/")
@@ -116,10 +117,19 @@ def _find(config: Path | None, user_folder: Path, variables: Mapping[str, str]) 
         return found
 
 
+def _content(path: Path) -> str:
+    """Return the file's text; a device has no end, so only so much is read of it."""
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise OSError(0, f"it is larger than {LARGEST // 2**20} MiB")
+    return data.decode("utf-8-sig")
+
+
 def _read(path: Path) -> dict[str, Any]:
     shown = without_code(str(path))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _content(path)
         document = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"

@@ -32,6 +32,7 @@ class Block(StrEnum):
     OTHER_FUNCTION = "other_function"
     NO_ROLE = "no_role"
     ROLE_DENIED = "role_denied"
+    HALF_APPLIED = "half_applied"
     FORCED = "forced"
     NO_USERS = "no_users"
     NO_AUDIT = "no_audit"

@@ -88,7 +88,13 @@ _BAD_VALUE: _Told = (
 )
 # The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
 _BY_TEXT: tuple[tuple[str, _Told], ...] = (
-    (r"password authentication failed|no password supplied|authentication failed|SASL",
+    (r"no password supplied",
+     (errors.Denied, "the server asks for a password, and none was given", ("a line in ~/.pgpass "
+      "(mode 0600), or the password in the URL"))),
+    (r"received invalid response|expected authentication request|unexpected response",
+     (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
+    (r"invalid \w+ value|invalid value for parameter", _BAD_VALUE),
+    (r"password authentication failed|authentication failed|SASL",
      (errors.Denied, "the server refused this login: wrong login or password", None)),
     (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", None)),
@@ -104,7 +110,6 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "again"))),
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", "check the host in the URL")),
-    (r"invalid \w+ value", _BAD_VALUE),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
       "sslrootcert"))),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -167,11 +168,16 @@ def operator() -> Iterator[Operator]:
     try:
         made._bash("invite sandbox reset", "")
         asked = "from invite_admin import sandbox; print(sandbox.open_sandbox(print).url)"
-        made.url = made._bash(f"{sys.executable} -c '{asked}'", "").stdout.splitlines()[-1]
+        made.url = made._bash(
+            f"{shlex.quote(sys.executable)} -c '{asked}'", ""
+        ).stdout.splitlines()[-1]
         settings = 'actor = "ops@example.com"\nwrite_role = "service_role"\n'
         (folder / "invite.toml").write_text(settings, encoding="utf-8")
         yield made
     finally:
         remove = "from invite_admin.sandbox import _folder; from invite_admin.sandbox.server"
-        made._bash(f"{sys.executable} -c '{remove} import Server; Server(_folder()).remove()'", "")
+        made._bash(
+            f"{shlex.quote(sys.executable)} -c '{remove} import Server; Server(_folder()).remove()'",
+            "",
+        )
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from invite_admin import runbook
 from invite_admin.conninfo import configured
 from invite_admin.errors import BadInput, Failed
 from invite_admin.job import Job
+from invite_admin.model import Capability
 from invite_admin.run import Target
 from invite_admin.sinks import ReaderLeft, StandardOutput
 
@@ -78,6 +80,9 @@ def command(  # noqa: PLR0913 - one argument an option
             _compare(run, output, page)
         else:
             _keep(run, output, page)
+        way = stand.shape.ways[Capability.READ]
+        if way.refused:
+            raise way.failure(f"`{Capability.READ}` is blocked here")
 
 
 def _live(run: Run) -> Stand:
@@ -101,7 +106,7 @@ def _print(run: Run, page: str) -> None:
 
 
 def _compare(run: Run, path: Path, page: str) -> None:
-    kept = _read(path)
+    kept = _read(path) or ""
     if kept == page:
         run.say(f"{path} is current")
         return
@@ -113,14 +118,16 @@ def _compare(run: Run, path: Path, page: str) -> None:
 
 
 def _keep(run: Run, path: Path, page: str) -> None:
-    """Replace the page only where its text differs, and as a whole."""
-    if _read(path) == page and path.exists():
+    """Replace the page only where its text differs, as a whole, its mode kept."""
+    if _read(path) == page:
         run.say(f"{path} is current; left as it is")
         return
     kept = path.resolve()  # a link stays a link
     new = kept.with_name(f".{kept.name}.new")
     try:
         new.write_text(page, encoding="utf-8")
+        with suppress(FileNotFoundError):
+            new.chmod(stat.S_IMODE(kept.stat().st_mode))
         new.replace(kept)
     except OSError as error:
         with suppress(OSError):
@@ -129,8 +136,8 @@ def _keep(run: Run, path: Path, page: str) -> None:
     run.say(f"{path} was written")
 
 
-def _read(path: Path) -> str:
-    """Return what the file holds; nothing where there is none.
+def _read(path: Path) -> str | None:
+    """Return what the file holds; None where there is none.
 
     Raises:
         BadInput: It is a device, a pipe or a folder, which a page must not take the place of.
@@ -140,7 +147,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return ""
+        return None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise Failed(f"{path} cannot be read: {reason}") from None

@@ -44,7 +44,13 @@ def _same(row: Row, extras: dict[str, Any]) -> bool:
     return change.leaves(row)
 
 
-@change_command(Act(_VERB, apply=_apply, prepare=_prepare, same=_same))
+def _become(row: Row, extras: dict[str, Any]) -> Row:
+    change: Change = extras["change"]
+    expires_at = change.expires_at if change.set_expires else row.expires_at
+    return replace(row, expires_at=expires_at, note=change.note if change.set_note else row.note)
+
+
+@change_command(Act(_VERB, apply=_apply, prepare=_prepare, same=_same, become=_become))
 @click.option(
     "--set-expires",
     type=params.Expiry(),

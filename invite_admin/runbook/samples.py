@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from invite_admin import checkup, columns, output
 from invite_admin.checkup import Where
 from invite_admin.findings import find_in_shape
-from invite_admin.job import Place, whereabouts
 from invite_admin.model import Capability
+from invite_admin.place import Place, whereabouts
 from invite_admin.report import Layout, Report
-from invite_admin.runbook.rows import ID, THEN, code, group
+from invite_admin.runbook.rows import EXTENDED, ID, THEN, code, group
 from invite_admin.runbook.stand import ACTOR, LOGIN
 
 if TYPE_CHECKING:
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from invite_admin.report import Column
     from invite_admin.runbook.stand import Stand
 
-INSTANT = "2026-01-31T09:00:00.000000+00:00"
+NOW = "2026-01-31T09:00:00.000000+00:00"
+AFTER_NOW = "2026-01-31T09:00:00.000001+00:00"
+HOUR_AGO, WEEK_AGO = "2026-01-31T08:00:00.000000+00:00", "2026-01-24T09:00:00.000000+00:00"
+IN_30_DAYS, IN_60_DAYS = "2026-03-02T09:00:00.000000+00:00", "2026-04-01T09:00:00.000000+00:00"
 REQUEST = f"request id invite-{ID}"
 FRIDAY = "friday testers"
 
@@ -62,15 +65,15 @@ class Samples:
     def _of_dry_run(self) -> str:
         return self._lines(
             (Capability.GENERATE,),
-            f"expires: {INSTANT}",
+            f"expires: {IN_30_DAYS}",
             "dry run: would make 5 codes of 100 points each, 500 points in all; nothing was made",
         )
 
     def _of_generate(self) -> str:
-        batch = f"batch: created at {INSTANT}" + (f", {REQUEST}" if self._audited else "")
+        batch = f"batch: created at {NOW}" + (f", {REQUEST}" if self._audited else "")
         return self._lines(
             (Capability.GENERATE,),
-            f"expires: {INSTANT}",
+            f"expires: {IN_30_DAYS}",
             "written to friday.csv",
             "delivered and stored: 5 codes of 100 points each, 500 points in all",
             batch,
@@ -88,7 +91,7 @@ class Samples:
         return self._lines(_READ, self._redeemed(1))
 
     def _of_redemptions_since(self) -> str:
-        return self._lines(_READ, f"redeemed since {INSTANT}", self._redeemed(2, 1))
+        return self._lines(_READ, f"redeemed since {WEEK_AGO}", self._redeemed(2, 1))
 
     def _of_show(self) -> str:
         who = "tester01@example.com"
@@ -106,24 +109,24 @@ class Samples:
     def _of_update_dry(self) -> str:
         return self._lines(
             (Capability.READ, Capability.UPDATE),
-            f"expires: {INSTANT}",
-            self._changed(columns.UPDATED, ["would_update"] * 3),
+            f"expires: {IN_60_DAYS}",
+            self._changed(columns.UPDATED, dict.fromkeys((3, 4, 5), "would_update")),
             "dry run: 3 codes worth 300 points would be updated; nothing was changed",
         )
 
     def _of_update(self) -> str:
         return self._lines(
             (Capability.READ, Capability.UPDATE),
-            f"expires: {INSTANT}",
-            self._changed(columns.UPDATED, ["updated"] * 3),
+            f"expires: {IN_60_DAYS}",
+            self._changed(columns.UPDATED, dict.fromkeys((3, 4, 5), "updated")),
             *self._done("updated", 3),
         )
 
     def _of_revoke_one(self) -> str:
-        return self._revoked(["revoked"])
+        return self._revoked(3)
 
     def _of_revoke_file(self) -> str:
-        table = self._changed(columns.CHANGED, ["already_revoked", "revoked"])
+        table = self._changed(columns.CHANGED, {3: "already_revoked", 4: "revoked"})
         return self._lines(
             (Capability.READ, Capability.REVOKE),
             table,
@@ -136,22 +139,22 @@ class Samples:
     def _of_revoke_dry(self) -> str:
         return self._lines(
             (Capability.READ, Capability.REVOKE),
-            self._changed(columns.CHANGED, ["would_revoke"]),
+            self._changed(columns.CHANGED, {5: "would_revoke"}),
             "dry run: 1 code worth 100 points would be revoked; nothing was changed",
         )
 
     def _of_revoke_batch(self) -> str:
-        return self._revoked(["revoked"])
+        return self._revoked(5)
 
     def _of_lost(self) -> str:
-        codes = [code(n, "available", "sunday testers", never=True) for n in range(1, 4)]
-        return self._lines(_READ, f"created since {INSTANT}", self._table(columns.CODE, codes))
+        codes = [code(n, "available", "sunday testers", never=True) for n in (11, 12, 13)]
+        return self._lines(_READ, f"created since {HOUR_AGO}", self._table(columns.CODE, codes))
 
     def _of_revoke_lost(self) -> str:
-        return self._revoked(["revoked"] * 3)
+        return self._revoked(11, 12, 13)
 
     def _of_revoke_end(self) -> str:
-        return self._revoked(["revoked"] * 2)
+        return self._revoked(21, 22)
 
     def _of_stats(self) -> str:
         return (
@@ -195,7 +198,9 @@ class Samples:
         way = self._shape.ways[Capability.REVOKE]
         if not way.available:
             return [f"they cannot be voided here: {way.reason}"]
-        bounds = f"--created-since {INSTANT} --created-until {INSTANT}"
+        bounds = f"--created-since {NOW} --created-until {AFTER_NOW}"
+        if self._audited and self._shape.audit.available:
+            bounds = f"--request-id invite-{ID}"
         return ["to void the whole batch:", f"  invite revoke {bounds}"]
 
     def _table(
@@ -215,23 +220,24 @@ class Samples:
         ]
         return self._table(columns.REDEEMED, rows)
 
-    def _changed(self, shown: tuple[Column, ...], outcomes: list[str]) -> str:
+    def _changed(self, shown: tuple[Column, ...], outcomes: dict[int, str]) -> str:
+        """Draw the outcomes of a change, by the codes' numbers in the page's story."""
         rows = [
             {
                 **code(n, "", FRIDAY),
-                "position": n,
+                "expires_at": EXTENDED,
+                "position": position,
                 "outcome": outcome,
                 "detail": "at 2026-01-31 09:00Z" if outcome == "already_revoked" else None,
             }
-            for n, outcome in enumerate(outcomes, start=1)
+            for position, (n, outcome) in enumerate(outcomes.items(), start=1)
         ]
         return self._table(shown, rows)
 
-    def _revoked(self, outcomes: list[str]) -> str:
-        table = self._changed(columns.CHANGED, outcomes)
-        return self._lines(
-            (Capability.READ, Capability.REVOKE), table, *self._done("revoked", len(outcomes))
-        )
+    def _revoked(self, *numbers: int) -> str:
+        table = self._changed(columns.CHANGED, dict.fromkeys(numbers, "revoked"))
+        done = self._done("revoked", len(numbers))
+        return self._lines((Capability.READ, Capability.REVOKE), table, *done)
 
     def _done(self, past: str, count: int) -> list[str]:
         codes = f"{count} code{'' if count == 1 else 's'}"

@@ -16,7 +16,7 @@ from invite_admin.catalogue import (
     Facts,
     Sight,
 )
-from invite_admin.judge import BASE, HIDEABLE, REVOKED, read_shape
+from invite_admin.judge import AUDITED, BASE, HIDEABLE, REVOKED, read_shape
 from invite_admin.settings import Settings
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def _audited() -> Facts:
         sights={
             (CODES, LOGIN): _open(seen),
             (CODES, ROLE): _open(written),
+            (AUDIT, LOGIN): _open(dict.fromkeys(AUDITED, "s")),
+            (AUDIT, ROLE): _open(dict.fromkeys(AUDITED, "s")),
             (IDENTITY, LOGIN): _open(dict.fromkeys(_PEOPLE, "s")),
             (IDENTITY, ROLE): _open(dict.fromkeys(_PEOPLE, "")),
         },

@@ -119,8 +119,14 @@ class Reads:
         groups: dict[str | None, ColumnElement[Any]] = {
             None: sa.literal_column("'all'"),
             "note": sa.func.nullif(sa.func.btrim(t.column("note"), " \t\n\r\f\v"), ""),
-            "day": sa.func.to_char(
-                sa.func.timezone(zone, t.c.created_at), sa.literal_column("'YYYY-MM-DD'")
+            "day": sa.case(
+                (
+                    sa.func.isfinite(t.c.created_at),
+                    sa.func.to_char(
+                        sa.func.timezone(zone, t.c.created_at), sa.literal_column("'YYYY-MM-DD'")
+                    ),
+                ),
+                else_=sa.cast(t.c.created_at, sa.Text),
             ),
         }
         codes = (
