@@ -18,15 +18,31 @@ _RAISE: Final = """
         detail = 'Key (code_hash)=(' || new.code_hash || ')', hint = '{text} ' || new.code_hash,
         table = '{table}', column = 'code_hash', constraint = '{text}';
     end $$;
-    create trigger turn_on before insert or update on public.redemption_codes
+    create {kind} insert or update on public.redemption_codes {when}
     for each row execute function public.turn_on();
 """
+_AT_ONCE: Final = {"kind": "trigger turn_on before", "when": ""}
+_AT_LAST: Final = {
+    "kind": "constraint trigger turn_on after",
+    "when": "deferrable initially deferred",
+}
 
 
-def turn_on(database: Database, state: str, table: str = "elsewhere") -> None:
-    """Let each insert and update of a code fail with this SQLSTATE, its hash in every field."""
+def turn_on(
+    database: Database, state: str, *, table: str = "elsewhere", deferred: bool = False
+) -> None:
+    """Let each insert and update of a code fail with this SQLSTATE, its hash in every field.
+
+    Args:
+        database: Which one.
+        state: The SQLSTATE.
+        table: The table that the error names.
+        deferred: Whether it fails only when the transaction's constraints are checked.
+    """
+    text = SERVER_TEXT.replace("'", "''")
+    kind = _AT_LAST if deferred else _AT_ONCE
     database.execute("drop function if exists public.turn_on() cascade")
-    database.execute(_RAISE.format(state=state, text=SERVER_TEXT.replace("'", "''"), table=table))
+    database.execute(_RAISE.format(state=state, text=text, table=table, **kind))
 
 
 def failure(result: Result) -> tuple[str, str | None]:

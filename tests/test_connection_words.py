@@ -91,13 +91,20 @@ def test_password_that_was_not_quoted(invite_alone: Invite, url: str) -> None:
 
 @pytest.mark.parametrize(
     "password",
-    ["[YOUR-PASSWORD]", "%5BYOUR-PASSWORD%5D", "<password>", "YOUR_PASSWORD", "********"],
+    [
+        "[YOUR-PASSWORD]",
+        "[YOUR PASSWORD]",
+        "%5BYOUR-PASSWORD%5D",
+        "<password>",
+        "YOUR_PASSWORD",
+        "********",
+    ],
 )
 def test_placeholder_password(invite_alone: Invite, password: str) -> None:
     """A password that was never filled in is told before connecting."""
     for url in (
         f"postgresql://login:{password}@127.0.0.1:1/db",
-        f"host=127.0.0.1 port=1 password={unquote(password)}",
+        f"host=127.0.0.1 port=1 password='{unquote(password)}'",
     ):
         done, line = fail_to_connect(invite_alone, url)
         told = "bad input: INVITE_DATABASE_URL still holds a placeholder"

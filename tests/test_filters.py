@@ -33,6 +33,7 @@ TEXTS: Final = {
     ("--points", "10"): "BC",
     ("--points", "10", "--search", "_"): "B",
     ("--points", "11"): "",
+    ("--points", "3"): "D",
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from databases import hash_of, make_code
 from hostile import failure, turn_on
-from inside import opened, settings_of
+from inside import committed, settings_of
 from stock import BOTH_WAYS, make
 
 from invite_admin import codes
@@ -74,11 +74,27 @@ def test_what_python_shows(
     assert [] == [s for s in (str(code), hash_of(code), "own words") if s in shown]
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize("state", ["23514", "P0001"])
+def test_deferred_constraint(
+    database: Database, invite: Invite, monkeypatch: pytest.MonkeyPatch, *, login: str, state: str
+) -> None:
+    """What would fail at COMMIT fails before it, and shows no more than what fails at once."""
+    turn_on(database, state, deferred=True)
+    done = invite("generate", "--count", "1", "--points", "5", login=login)
+    assert (1, 0) == (done.exit_code, database.value("select count(*) from redemption_codes"))
+    assert "nothing was" in failure(done)[0]
+    code = codes.Secret(make_code())
+    monkeypatch.setattr("invite_admin.store.mint", lambda *_, **__: [code])
+    shown = _of_generate(database, login)
+    assert [] == [s for s in (str(code), hash_of(code), "own words") if s in shown]
+
+
 def _of_generate(database: Database, login: str) -> str:
     """Store a code, which must fail; return all that Python shows of the failure."""
     with (
         pytest.raises(InviteError) as caught,
-        opened(settings_of(database, login)) as store,
+        committed(settings_of(database, login)) as store,
     ):
         Batches(store).make(1, Terms(points=5, expires_at=None, note=None))
     return "".join(traceback.format_exception(caught.value)) + repr(caught.value)

@@ -192,7 +192,7 @@ def test_no_fallback(invite: Invite, database: Database) -> None:
     ):
         done = invite(*line, login="owner")
         assert (5, "") == (done.exit_code, done.stdout)
-        assert "nothing was changed" in done.stderr
+        assert f"{MISSING}; nothing was changed" in done.stderr
     assert before == stock.snapshot(database)
 
 
