@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 URL_LINE: Final = "export INVITE_DATABASE_URL='postgresql://YOUR_LOGIN@HOST/DATABASE'"
+PYTHON: Final = shlex.quote(sys.executable)
 PLACEHOLDER: Final = re.compile(r"JYOTISH-XXXX-XX(\d\d)")
 SYMBOL: Final = "[A-HJ-NP-Z2-9]"
 PATTERNS: Final = (
@@ -168,16 +169,11 @@ def operator() -> Iterator[Operator]:
     try:
         made._bash("invite sandbox reset", "")
         asked = "from invite_admin import sandbox; print(sandbox.open_sandbox(print).url)"
-        made.url = made._bash(
-            f"{shlex.quote(sys.executable)} -c '{asked}'", ""
-        ).stdout.splitlines()[-1]
+        made.url = made._bash(f"{PYTHON} -c '{asked}'", "").stdout.splitlines()[-1]
         settings = 'actor = "ops@example.com"\nwrite_role = "service_role"\n'
         (folder / "invite.toml").write_text(settings, encoding="utf-8")
         yield made
     finally:
         remove = "from invite_admin.sandbox import _folder; from invite_admin.sandbox.server"
-        made._bash(
-            f"{shlex.quote(sys.executable)} -c '{remove} import Server; Server(_folder()).remove()'",
-            "",
-        )
+        made._bash(f"{PYTHON} -c '{remove} import Server; Server(_folder()).remove()'", "")
         shutil.rmtree(folder, ignore_errors=True)
