@@ -18,7 +18,6 @@ NO_LOGIN = "denied: cannot connect: the server refused this login: wrong login o
 NO_DATABASE = "unavailable: cannot connect: the server has no such database"
 NO_HOST = "unavailable: cannot connect: the host's name cannot be resolved"
 NO_ANSWER = "unavailable: cannot connect: nothing answers there"
-NO_SSL = "unavailable: cannot connect: no encrypted connection as `sslmode` asks for it"
 NO_STANDBY = (
     "unavailable: cannot connect: no server is in the role that target_session_attrs asks for"
 )
@@ -33,7 +32,6 @@ BAD_VALUE = "bad input: cannot connect: a connection parameter has a value that 
         ({"dbname": "invite_test_none"}, UNAVAILABLE, NO_DATABASE),
         ({"host": "host.invalid"}, UNAVAILABLE, NO_HOST),
         ({"host": "/nowhere/at all"}, UNAVAILABLE, NO_ANSWER),
-        ({"sslmode": "verify-full"}, UNAVAILABLE, NO_SSL),
         ({"sslmode": "nonsense"}, BAD, BAD_VALUE),
         ({"port": "99999"}, BAD, BAD_VALUE),
         ({"target_session_attrs": "standby"}, UNAVAILABLE, NO_STANDBY),

@@ -59,10 +59,11 @@ def test_host_that_is_no_name(invite_alone: Invite, host: str) -> None:
     assert "zebra" not in done.stderr
 
 
-def test_no_ssl(invite_alone: Invite) -> None:
-    """`sslmode=require` on a server without SSL is told as such."""
+@pytest.mark.parametrize("mode", ["require", "verify-full"])
+def test_no_ssl(invite_alone: Invite, mode: str) -> None:
+    """An `sslmode` that a server without SSL cannot satisfy is told as such."""
     with saying("28000", "never reached") as port:
-        url = f"postgresql://a:b@127.0.0.1:{port}/db?sslmode=require"
+        url = f"postgresql://a:b@127.0.0.1:{port}/db?sslmode={mode}"
         done, line = fail_to_connect(invite_alone, url)
     told = "unavailable: cannot connect: no encrypted connection as `sslmode` asks for it"
     assert (UNAVAILABLE, told) == (done.exit_code, line)

@@ -86,7 +86,7 @@ def test_closed_output_with_file(invite: Invite, database: Database) -> None:
 @BOTH_WAYS
 def test_reader_leaves_halfway(invite: Invite, database: Database, login: str) -> None:
     """A reader that leaves before it was given every code: nothing is stored."""
-    with invite.start(*line(5000, 10, "--format", "csv"), login=login) as process:
+    with invite.start(*line(1500, 10, "--format", "csv"), login=login) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline().startswith(b"id,code,")
@@ -153,7 +153,7 @@ def test_constraints_come_first(invite: Invite, database: Database, login: str) 
 @BOTH_WAYS
 def test_lost_between(invite: Invite, database: Database, login: str) -> None:
     """A connection lost after the codes were shown: they are void, and it says so."""
-    with invite.start(*line(4000, 1, "--format", "csv"), login=login) as process:
+    with invite.start(*line(1500, 1, "--format", "csv"), login=login) as process:
         assert process.stdout
         assert process.stderr
         # The first bytes come after the last insert, and the rest does not fit into the pipe.
@@ -161,6 +161,6 @@ def test_lost_between(invite: Invite, database: Database, login: str) -> None:
         assert [(True,)] == database.rows(TERMINATE)
         shown, told = process.stdout.read().splitlines(), process.stderr.read()
         assert 7 == process.wait(BOUND)
-    assert (4001, 0) == (len(shown), stored(database))
+    assert (1501, 0) == (len(shown), stored(database))
     assert b"nothing was stored; the codes shown are void" in told
     assert b"Traceback" not in told

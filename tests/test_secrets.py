@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from databases import PASSWORD, TESTERS, hash_of
+from databases import PASSWORD, TESTERS, hash_of, make_code
 from leaks import Secrets, Watch
 from stock import locking
 from tap import log_to_client, tapped
@@ -53,8 +53,9 @@ def test_a_days_work(database: Database, invite: Invite) -> None:
         codes += _to_a_file(operator)
         assert database.redeem(codes[0], TESTERS[3]) is None
         _be_watched(operator, codes[1])
+        codes.append(make_code())  # one that the table does not have
         _look_and_change(operator, codes)
-        _slip(operator, codes[-1])
+        _slip(operator, codes[0])
         channels = operator.watch.channels()
     assert all(channels.values()), [name for name, content in channels.items() if not content]
     assert set() == Secrets(tuple(codes), (PASSWORD,)).seen(channels)
@@ -96,7 +97,7 @@ def _slip(operator: Operator, code: str) -> None:
         *(("update", code, "--set-note", code), ("update", code, "--set-expires", code)),
         *(("revoke", "--from-file", code, "--yes"), ("--config", code, "list")),
         *(("list", "--output", f"{code}/x"), ("list", f"--raw={code}")),
-        *(("sandbox", code), ("sandbox", "reset", "--step", code)),
+        *(("sandbox", code), ("sandbox", "reset", "--step", code), ("sandbox", "redeem", code)),
     ):
         assert 0 != operator.run(*slip).exit_code, slip
     operator.run("revoke", "-", "--yes", stdin=f"{code}\n{code}{code}\n")
