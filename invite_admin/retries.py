@@ -47,7 +47,8 @@ def retried(
 
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(again),
-        wait=tenacity.wait_exponential_jitter(initial=FIRST, max=LONGEST, jitter=FIRST),
+        wait=tenacity.wait_exponential(multiplier=FIRST, max=LONGEST)
+        + tenacity.wait_random(0, FIRST),
         stop=tenacity.stop_before_delay(seconds),
         before_sleep=told,
         reraise=True,

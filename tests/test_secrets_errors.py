@@ -85,7 +85,7 @@ def test_deferred_constraint(
     assert (1, 0) == (done.exit_code, database.value("select count(*) from redemption_codes"))
     assert "nothing was" in failure(done)[0]
     code = codes.Secret(make_code())
-    monkeypatch.setattr("invite_admin.store.mint", lambda *_, **__: [code])
+    monkeypatch.setattr("invite_admin.store.batches.mint", lambda *_, **__: [code])
     shown = _of_generate(database, login)
     assert [] == [s for s in (str(code), hash_of(code), "own words") if s in shown]
 
