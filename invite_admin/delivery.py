@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from invite_admin import files, output, pending, sinks
+from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.run import NOTHING_CHANGED
 
@@ -136,11 +137,11 @@ class ToFile:
             self._publish(text.encode("utf-8", "backslashreplace"))
         except InviteError as error:
             raise Failed(
-                f"the codes are stored and lie in {self.kept}; {error.message}",
+                f"the codes are stored and lie in {shown_path(self.kept)}; {error.message}",
                 hint=self._run.command_line("generate", "--resume", str(self.kept)),
             ) from None
         pending.remove(self.kept)
-        self._run.say(f"written to {self._path}")
+        self._run.say(f"written to {shown_path(self._path)}")
 
     def withdraw(self) -> None:
         """Remove the pending file, if this run made it."""
@@ -158,7 +159,7 @@ class ToFile:
     def _refuse_pending(self, path: Path) -> None:
         if path.exists():
             raise BadInput(
-                f"{path} is there: a batch whose end is not known; nothing was done",
+                f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",
                 hint=self._run.command_line("generate", "--resume", str(path)),
             )
 

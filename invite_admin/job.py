@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from invite_admin import errors, output, sinks
 from invite_admin.bounds import TimeUp, bounded
+from invite_admin.codes import shown_path
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
@@ -232,7 +233,7 @@ class Job:
 
     def _close(self, report: Report) -> None:
         if self.target.path:
-            self.run.say(f"written to {self.target.path}")
+            self.run.say(f"written to {shown_path(self.target.path)}")
         self.conclude(report)
 
     def conclude(self, report: Report) -> None:

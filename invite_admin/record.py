@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Log:
             self._descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise BadInput(
-                f"the log {path} cannot be opened: {error.strerror}; nothing was done"
+                f"the log {shown_path(path)} cannot be opened: {error.strerror}; nothing was done"
             ) from None
 
     def write(self, record: Record, exit_code: int, word: str, say: Callable[[str], None]) -> None:
@@ -70,4 +71,5 @@ class Log:
         except OSError:
             whole = False
         if not whole:
-            say(f"warning: the log {self._path} could not be written; this line is missing there")
+            path = shown_path(self._path)
+            say(f"warning: the log {path} could not be written; this line is missing there")
