@@ -12,6 +12,8 @@ from faults import tally
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cluster import Cluster
+
 ARMED = Path(__file__).with_name("armed_server.py")
 SUITE = Path(__file__).parent
 
@@ -21,6 +23,13 @@ def processes() -> Iterator[forks.Forks]:
     """What makes the processes of the tool, which take INVITE_TEST_ARMS."""
     with forks.running(ARMED) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def cluster(cluster: Cluster) -> Cluster:
+    """The server of this run, whose version the report names."""
+    tally.TALLY.server = f"PostgreSQL {cluster.version}"
+    return cluster
 
 
 def pytest_terminal_summary(
@@ -36,5 +45,5 @@ def pytest_terminal_summary(
         config.option.keyword or config.option.markexpr
     )
     if tally.LONG and whole and exitstatus in {0, 1}:
-        tally.TALLY.publish(config.stash["used"])  # type: ignore[index]
+        tally.TALLY.publish()
         terminalreporter.write_line(f"written to {tally.PAGE}")

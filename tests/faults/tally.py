@@ -42,8 +42,14 @@ class Count:
 
 @dataclass
 class Tally:
-    """The counts of one run, in the order in which the faults came up."""
+    """The counts of one run.
 
+    Attributes:
+        server: The server they were made on.
+        counts: By the fault's name.
+    """
+
+    server: str = "a server of an unknown version"
     counts: dict[str, Count] = field(default_factory=dict)
 
     @contextmanager
@@ -62,11 +68,11 @@ class Tally:
         table = [f"| {name} | {c.tried:,} | {c.survived:,} | {c.lost:,} |" for name, c in rows]
         return [*HEAD, *table, f"| all | {tried:,} | {survived:,} | {tried - survived:,} |"]
 
-    def publish(self, server: str) -> None:
+    def publish(self) -> None:
         """Write the report into the page."""
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         _, _, after = rest.partition(END)
-        report = "\n".join([BEGIN, f"On {server}:", "", *self.lines(), END])
+        report = "\n".join([BEGIN, f"On {self.server}:", "", *self.lines(), END])
         PAGE.write_text(before + report + after, encoding="utf-8")
 
 
