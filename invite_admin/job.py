@@ -5,7 +5,7 @@ The order of delivery and COMMIT is the tool's first promise, so it stands here 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,9 +66,8 @@ class Job:
         Args:
             make: Returns None where nothing is to be made.
         """
-        with self.run.stoppable():
-            place = ToFile if self.target.path else ToOutput
-            delivery: Delivery = place(self.run, self.target)
+        place: Callable[[Run, Target], Delivery] = ToFile if self.target.path else ToOutput
+        with self.run.stoppable(), closing(place(self.run, self.target)) as delivery:
             report = self._retried(lambda: self._deliver(make, delivery))
             if report is not None:
                 delivery.confirm(report)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from invite_admin import __version__
 from invite_admin.codes import Secret, mask, read_name, shown_path
 from invite_admin.errors import BadInput, Failed
-from invite_admin.files import sync_folder, write_new
+from invite_admin.files import Hold, sync_folder, write_new
 from invite_admin.model import Batch, Minted, Terms
 
 if TYPE_CHECKING:
@@ -57,18 +57,19 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def write(path: Path, pending: Pending) -> None:
-    """Write and sync a pending file that does not exist yet, and its folder.
+def write(path: Path, pending: Pending, hold: Hold) -> None:
+    """Write and sync a pending file that does not exist yet, and its folder; then hold it.
 
     Raises:
         BadInput: There is such a file.
         Failed: It cannot be written.
     """
     write_new(path, "".join(_lines(pending)).encode())
+    hold.take(path)
 
 
-def rewrite(path: Path, pending: Pending) -> None:
-    """Replace a pending file as a whole.
+def rewrite(path: Path, pending: Pending, hold: Hold) -> None:
+    """Replace a pending file as a whole, by one that is held as well.
 
     Raises:
         Failed: It cannot be written.
@@ -77,6 +78,7 @@ def rewrite(path: Path, pending: Pending) -> None:
     try:
         new.unlink(missing_ok=True)
         write_new(new, "".join(_lines(pending)).encode())
+        hold.take(new)
         new.replace(path)
         sync_folder(path.parent)
     except OSError as error:
@@ -109,8 +111,9 @@ def read(path: Path) -> Pending:
         return _pending([json.loads(line) for line in lines])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"{shown_path(path)} is not a whole pending file, so its batch was never stored",
-            hint="remove it, and generate the batch anew",
+            f"{shown_path(path)} is not a whole pending file; its run ended while writing it, before it stored "
+            "anything, unless somebody has cut it; nothing was done",
+            hint="where `invite list` shows no such batch, remove it and generate the batch anew",
         ) from None
 
 
