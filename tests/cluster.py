@@ -108,7 +108,7 @@ class Cluster:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """libpq's parameters of the superuser's connection to the server."""
+        """The parameters, for libpq, of the superuser's connection to the server."""
         return dict(self._parameters)
 
     @property

@@ -100,7 +100,7 @@ class Database:
 
     @property
     def server(self) -> dict[str, str]:
-        """libpq's parameters of the superuser's connection to the server itself."""
+        """The parameters, for libpq, of the superuser's connection to the server itself."""
         return dict(self._parameters)
 
     def connect(self, login: str = "superuser") -> Connection:

@@ -64,7 +64,7 @@ def pooling(server: Mapping[str, str]) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="invite-pooler-") as name:
         folder, port = Path(name), _free_port()
         folder.chmod(0o777)  # PgBouncer refuses to run as root
-        users = {role: PASSWORD for role in LOGINS.values()}
+        users = dict.fromkeys(LOGINS.values(), PASSWORD)
         users[server["user"]] = server.get("password", "")
         (folder / "users").write_text("".join(f'"{u}" "{p}"\n' for u, p in users.items()))
         (folder / "ini").write_text(
