@@ -121,7 +121,8 @@ class ToFile:
         try:
             (pending.rewrite if self._own else pending.write)(self.kept, found)
         except InviteError as error:
-            raise Failed(f"{error.message}; {self.undone}", hint=error.hint) from None
+            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            raise Failed(f"{why}; {self.undone}", hint=error.hint) from None
         self._own = True
 
     def confirm(self, report: Report) -> None:
@@ -135,9 +136,11 @@ class ToFile:
         try:
             self._publish(text.encode("utf-8", "backslashreplace"))
         except InviteError as error:
+            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            again = self._run.command_line("generate", "--resume", str(self.kept))
             raise Failed(
-                f"the codes are stored and lie in {self.kept}; {error.message}",
-                hint=self._run.command_line("generate", "--resume", str(self.kept)),
+                f"the codes are stored and lie in {self.kept}; {why}",
+                hint=f"{again} --output OTHER" if isinstance(error, BadInput) else again,
             ) from None
         pending.remove(self.kept)
         self._run.say(f"written to {self._path}")
