@@ -133,7 +133,8 @@ class ToFile:
         try:
             (pending.rewrite if self._resumes else pending.write)(self.kept, found, self._hold)
         except InviteError as error:
-            raise Failed(f"{error.message}; {self.undone}", hint=error.hint) from None
+            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            raise Failed(f"{why}; {self.undone}", hint=error.hint) from None
         self._made = not self._resumes
 
     def confirm(self, report: Report) -> None:
@@ -147,10 +148,11 @@ class ToFile:
         try:
             self._publish(text.encode("utf-8", "backslashreplace"))
         except InviteError as error:
-            elsewhere = ("--output", "OTHER") if isinstance(error, BadInput) else ()
+            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            again = self._run.command_line("generate", "--resume", str(self.kept))
             raise Failed(
-                f"the codes are stored and lie in {shown_path(self.kept)}; {error.message}",
-                hint=self._run.command_line("generate", "--resume", str(self.kept), *elsewhere),
+                f"the codes are stored and lie in {shown_path(self.kept)}; {why}",
+                hint=f"{again} --output OTHER" if isinstance(error, BadInput) else again,
             ) from None
         pending.remove(self.kept)
         self._run.say(f"written to {shown_path(self._path)}")
