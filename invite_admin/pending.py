@@ -111,7 +111,7 @@ def read(path: Path) -> Pending:
         return _pending([json.loads(line) for line in lines])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"{shown_path(path)} is not a whole pending file; its run ended while writing it, before "
+            f"{shown_path(path)} is no whole pending file; its run ended while writing it, before "
             "it stored anything, unless somebody has cut it; nothing was done",
             hint="where `invite list` shows no such batch, remove it and generate the batch anew",
         ) from None
