@@ -173,11 +173,7 @@ class _Changing:
         def summary() -> list[str]:
             lines = telling.summary(outcomes)
             changed = any(outcome == self.act.verb.past for outcome in outcomes.values())
-            return (
-                [*lines, f"request id {store.request_id}"]
-                if store.request_id and changed
-                else lines
-            )
+            return [*lines, f"request id {store.named}"] if store.named and changed else lines
 
         return telling.done(
             outcomes,

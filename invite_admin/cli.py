@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from invite_admin import __version__, commands, errors, sinks
-from invite_admin.params import Refusal
 from invite_admin.record import Log, Record
+from invite_admin.refusals import reworded
 from invite_admin.run import NOTHING_CHANGED, Run
 
 if TYPE_CHECKING:
@@ -166,50 +166,13 @@ def _failure(arguments: Sequence[str], call: Call) -> errors.InviteError | None:
     except errors.InviteError as error:
         return error
     except click.UsageError as error:
-        return reworded(error)
+        return reworded(error, cli)
     except (click.Abort, KeyboardInterrupt, errors.TerminationSignal) as stop:
         return errors.stopped(stop, NOTHING_CHANGED)
     except OSError as error:  # the help, for one, could not be written
         sinks.give_up(sys.stdout)
         return errors.Failed(f"the operating system refused: {error.strerror}")
     return None
-
-
-def reworded(error: click.UsageError) -> errors.BadInput:
-    """Say Click's refusal in one line that never repeats what was typed: it may be a code."""
-    path = error.ctx.command_path if error.ctx else "invite"
-    hint = f"run `{path} --help`"
-    if isinstance(error, click.NoSuchOption):
-        near = ", ".join(error.possibilities or ())
-        return errors.BadInput(
-            f"`{path}` has no such option", hint=(near and f"is it {near}?") or hint
-        )
-    if isinstance(error, click.exceptions.NoSuchCommand):
-        near = ", ".join(error.possibilities or ())
-        return errors.BadInput("there is no such command", hint=(near and f"is it {near}?") or hint)
-    if isinstance(error, click.BadOptionUsage):
-        need = "takes no value" if "not take" in error.message else "needs a value"
-        return errors.BadInput(f"{error.option_name} {need}", hint=hint)
-    if isinstance(error, click.BadParameter):
-        return errors.BadInput(_of_parameter(error), hint=hint)
-    if (
-        error.ctx
-        and isinstance(error.ctx.command, click.Group)
-        and not error.ctx.invoked_subcommand
-    ):
-        return errors.BadInput(f"`{path}` needs a command", hint=hint)
-    return errors.BadInput(f"`{path}` does not take these arguments", hint=hint)
-
-
-def _of_parameter(error: click.BadParameter) -> str:
-    name = error.param.opts[-1] if error.param and error.param.opts else "an argument"
-    if isinstance(error, click.MissingParameter):
-        return f"{name} is missing"
-    if isinstance(error, Refusal):
-        return f"{name} {error.message}"
-    if error.param and isinstance(error.param.type, click.Choice):
-        return f"{name} must be one of {', '.join(map(str, error.param.type.choices))}"
-    return f"{name} has a value that cannot be used"
 
 
 def _tell(error: errors.InviteError) -> None:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from invite_admin import errors, output, sinks
-from invite_admin.bounds import TimeUp, bounded
 from invite_admin.codes import shown_path
+from invite_admin.commits import Commits
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
-from invite_admin.text import after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +40,11 @@ class Job:
     run: Run
     needs: tuple[Capability, ...]
     target: Target
+
+    @property
+    def commits(self) -> Commits:
+        """How this call commits."""
+        return Commits(self.run)
 
     @property
     def writes(self) -> bool:
@@ -70,8 +74,19 @@ class Job:
         with self.run.stoppable(), closing(place(self.run, self.target)) as delivery:
             report = self._retried(lambda: self._deliver(make, delivery))
             if report is not None:
-                delivery.confirm(report)
-                self.conclude(report)
+                self.confirm(report, delivery)
+
+    def confirm(self, report: Report, delivery: Delivery) -> None:
+        """Finish a batch that is stored; what names and voids it is said in any case.
+
+        Raises:
+            Failed: The codes are stored, but their file could not be made.
+        """
+        try:
+            delivery.confirm(report)
+        finally:
+            for line in report.summary():
+                self.run.say(line)
 
     def _deliver(
         self, make: Callable[[Store, Batches], Report | None], delivery: Delivery
@@ -96,35 +111,11 @@ class Job:
         self.run.truth = delivery.undone
         delivery.hand_over(report, store)
         try:
-            self._commit(store, delivery.undone, "whether the batch was stored is not known")
+            self.commits.commit(store, delivery.undone, "whether the batch was stored is not known")
         except errors.OutcomeUnknown:
-            self._settle(batches, report, delivery)
+            self.commits.settle(batches, report, delivery)
         self.run.truth = "the batch is stored"
         self._note({"stored": len(report.batch.codes) if report.batch else 0})
-
-    def _settle(self, batches: Batches, report: Report, delivery: Delivery) -> None:
-        """Find out what became of a batch; return only where it is stored."""
-        from invite_admin.settle import was_stored  # noqa: PLC0415 - heavy
-
-        assert report.batch is not None  # noqa: S101 - only batches are delivered
-        stored = was_stored(self.run, report.batch, batches)
-        if stored is None:
-            raise self._unknown(f"do not repeat it; run {self._question(report, delivery)}")
-        if not stored:
-            self.run.truth = delivery.undone
-            if self.run.stopped is not None:
-                raise errors.stopped(self.run.stopped, delivery.undone)
-            raise errors.Failed(f"COMMIT was not answered and did not happen; {delivery.undone}")
-        self.run.say("the batch is stored")
-
-    def _question(self, report: Report, delivery: Delivery) -> str:
-        """Name the command that settles an outcome that is not known."""
-        if delivery.kept is not None:
-            return self.run.command_line("generate", "--resume", str(delivery.kept))
-        assert report.batch is not None  # noqa: S101 - only batches are delivered
-        began = report.batch.created_at
-        bounds = ("--created-since", began.isoformat(), "--created-until", after(began))
-        return self.run.command_line("list", *bounds)
 
     def _retried(self, work: Callable[[], Result]) -> Result:
         """Do it again where another transaction got in the way and nothing was delivered yet."""
@@ -147,9 +138,13 @@ class Job:
             report = act(store)
             store.session.settle()
             try:
-                self._commit(store, NOTHING_CHANGED, "whether the changes were stored is not known")
+                self.commits.commit(
+                    store, NOTHING_CHANGED, "whether the changes were stored is not known"
+                )
             except errors.OutcomeUnknown:
-                raise self._unknown("the same command again shows each code's outcome") from None
+                raise self.commits.unknown(
+                    "the same command again shows each code's outcome"
+                ) from None
             self.run.truth = "the changes are stored"
             self._note(report.counts)
             return report
@@ -192,40 +187,6 @@ class Job:
         for line in whereabouts(place, store.shape, self.needs):
             self.run.say(line)
 
-    def _commit(self, store: Store, undone: str, unknown: str) -> None:
-        """Commit, within a bound; a signal that comes meanwhile ends the command afterwards.
-
-        Raises:
-            InviteError: Nothing was stored.
-            OutcomeUnknown: COMMIT was sent, and its answer is not known.
-        """
-        try:
-            store.session.prove()
-            self.run.truth = unknown
-            self.run.record.request_id = store.named
-            bound = self.run.settings.timeouts.statement
-            with bounded(bound, self.run.say, "waiting for the answer to COMMIT"):
-                store.session.commit()
-        except TimeUp:
-            raise errors.OutcomeUnknown(unknown) from None
-        except (KeyboardInterrupt, errors.TerminationSignal) as stop:
-            if self.run.truth != unknown:
-                raise
-            self.run.stopped = stop
-            raise errors.OutcomeUnknown(unknown) from None
-        except errors.OutcomeUnknown:
-            raise
-        except errors.InviteError as error:
-            self.run.truth = undone
-            raise type(error)(_with(error.message, undone), hint=error.hint) from None
-
-    def _unknown(self, hint: str) -> errors.InviteError:
-        """Return the failure of a command whose outcome is not known."""
-        if self.run.stopped is not None:
-            return errors.stopped(self.run.stopped, self.run.truth, hint=hint)
-        message = f"COMMIT was sent and no answer came; {self.run.truth}"
-        return errors.OutcomeUnknown(message, hint=hint)
-
     def _note(self, counts: Mapping[str, int]) -> None:
         """Keep for the log what was done."""
         self.run.record.counts = dict(counts)
@@ -241,8 +202,3 @@ class Job:
             self.run.say(line)
         if report.verdict:
             raise report.verdict
-
-
-def _with(message: str, undone: str) -> str:
-    """Say what is true of the codes once, where the message does not say it."""
-    return message if undone in message else f"{message}; {undone}"

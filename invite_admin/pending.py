@@ -111,9 +111,9 @@ def read(path: Path) -> Pending:
         return _pending([json.loads(line) for line in lines])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"{shown_path(path)} is no whole pending file; its run ended while writing it, before "
-            "it stored anything, unless somebody has cut it; nothing was done",
-            hint="where `invite list` shows no such batch, remove it and generate the batch anew",
+            f"{shown_path(path)} is no whole pending file; nothing was done",
+            hint="keep it where `generate` said that its codes are stored; a run that ended while "
+            "it wrote this file stored nothing, and `invite list` shows no such batch",
         ) from None
 
 

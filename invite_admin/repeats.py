@@ -54,7 +54,7 @@ class Wanted:
         chosen = ("--request-id", self.request_id)
         raise Conflict(
             f"that request id made {text.counted(len(made), 'code')} already; their text cannot "
-            "be shown again, and nothing was made",
+            "be shown again, but for a FILE.pending that was left; nothing was made",
             hint=f"{run.command_line('list', *chosen)} shows them; "
             f"{run.command_line('revoke', *chosen)} voids them",
         )

@@ -41,13 +41,12 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
     run = job.run
     with run.stoppable(), closing(Hold()) as hold:
         hold.take(path)
-        found = pending.read(path)
         final = job.target.path or _final(path)
+        found = pending.read(path)
         target = Target(found.form, final, found.raw, found.bom)
         delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
-        delivery.confirm(report)
-        job.conclude(report)
+        job.confirm(report, delivery)
 
 
 def _settled(
@@ -81,7 +80,8 @@ def _final(path: Path) -> Path:
     """Return the result file that a pending file stands for."""
     if path.suffix != pending.SUFFIX:
         raise BadInput(
-            f"{shown_path(path)} is not named FILE{pending.SUFFIX}; name the result by --output"
+            f"{shown_path(path)} is not named FILE{pending.SUFFIX}; nothing was done",
+            hint="name the pending file that lies beside it, or the result by --output",
         )
     return path.with_suffix("")
 

@@ -95,7 +95,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
     (r"invalid \w+ value|invalid value for parameter", _BAD_VALUE),
     (r"password authentication failed|authentication failed|SASL",
-     (errors.Denied, "the server refused this login: wrong login or password", None)),
+     (errors.Denied, "the server refused this login: wrong login or password", ("check both; in a "
+      "URL write @ : / ? # of a password as %40 %3A %2F %3F %23"))),
     (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", None)),
     (r"permission denied for database",
@@ -109,7 +110,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "the server is starting or stopping", ("wait a little; run the command "
       "again"))),
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
-     (errors.Unavailable, "the host's name cannot be resolved", "check the host in the URL")),
+     (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
+      "password write @ : / ? # as %40 %3A %2F %3F %23"))),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
       "sslrootcert"))),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DIAGRAM: Final = ROOT.parent / "docs" / "architecture.md"
 ARROW: Final = re.compile(r"(?m)^ {4}(\w+) (-->|-\.->) (.+)$")
 THIRD_PARTY: Final = {
-    "click": {"cli", "commands", "options", "params", "changing", "runbook"},
+    "click": {"cli", "refusals", "commands", "options", "params", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
     "sqlalchemy": {"store", "database", "session", "catalogue"},

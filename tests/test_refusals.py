@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from invite_admin import cli as command_line
-from invite_admin import params
+from invite_admin import params, refusals
 from invite_admin.cli import cli, run
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ def test_every_class_of_click_s_refusals_is_reworded() -> None:
     context = click.Context(click.Command("list"), info_name="list")
     for kind in set(_below(click.UsageError)) - {params.Refusal}:
         error = _made(kind, context)
-        shown = command_line.reworded(error)
+        shown = refusals.reworded(error, cli)
         assert PASSWORD not in shown.message + str(shown.hint), kind
         assert "\n" not in shown.message + str(shown.hint), kind
 

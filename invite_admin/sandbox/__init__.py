@@ -195,4 +195,4 @@ def _psql(server: Server) -> str:
     place = f"host={server.socket_folder} port={PORT}"
     login = f"user={world.OPERATOR} dbname={world.DATABASE}"
     words = shlex.join([program, f"{place} {login}"])
-    return f"PGPASSFILE={shlex.quote(str(server.password_file))} {words}"
+    return f"PGPASSWORD= PGPASSFILE={shlex.quote(str(server.password_file))} {words}"

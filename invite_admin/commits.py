@@ -1,0 +1,90 @@
+"""COMMIT: within a bound, signals held until it is known what is true, looked up if need be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from invite_admin import errors
+from invite_admin.bounds import TimeUp, bounded
+from invite_admin.text import after
+
+if TYPE_CHECKING:
+    from invite_admin.delivery import Delivery
+    from invite_admin.report import Report
+    from invite_admin.run import Run
+    from invite_admin.store import Batches, Store
+
+
+@dataclass(frozen=True)
+class Commits:
+    """Commits for one call of the tool, and keeps its truth.
+
+    Attributes:
+        run: The call.
+    """
+
+    run: Run
+
+    def commit(self, store: Store, undone: str, unknown: str) -> None:
+        """Commit, within a bound; a signal that comes meanwhile ends the command afterwards.
+
+        Raises:
+            InviteError: Nothing was stored.
+            OutcomeUnknown: COMMIT was sent, and its answer is not known.
+        """
+        try:
+            store.session.prove()
+            self.run.truth = unknown
+            self.run.record.request_id = store.named
+            bound = self.run.settings.timeouts.statement
+            with bounded(bound, self.run.say, "waiting for the answer to COMMIT"):
+                store.session.commit()
+        except TimeUp:
+            raise errors.OutcomeUnknown(unknown) from None
+        except (KeyboardInterrupt, errors.TerminationSignal) as stop:
+            if self.run.truth != unknown:
+                raise
+            self.run.stopped = stop
+            raise errors.OutcomeUnknown(unknown) from None
+        except errors.OutcomeUnknown:
+            raise
+        except errors.InviteError as error:
+            self.run.truth = undone
+            raise type(error)(_with(error.message, undone), hint=error.hint) from None
+
+    def unknown(self, hint: str) -> errors.InviteError:
+        """Return the failure of a command whose outcome is not known."""
+        if self.run.stopped is not None:
+            return errors.stopped(self.run.stopped, self.run.truth, hint=hint)
+        message = f"COMMIT was sent and no answer came; {self.run.truth}"
+        return errors.OutcomeUnknown(message, hint=hint)
+
+    def settle(self, batches: Batches, report: Report, delivery: Delivery) -> None:
+        """Find out what became of a batch; return only where it is stored."""
+        from invite_admin.settle import was_stored  # noqa: PLC0415 - heavy
+
+        assert report.batch is not None  # noqa: S101 - only batches are delivered
+        stored = was_stored(self.run, report.batch, batches)
+        if stored is None:
+            raise self.unknown(f"do not repeat it; run {self._question(report, delivery)}")
+        if not stored:
+            self.run.truth = delivery.undone
+            if self.run.stopped is not None:
+                raise errors.stopped(self.run.stopped, delivery.undone)
+            raise errors.Failed(f"COMMIT was not answered and did not happen; {delivery.undone}")
+        self.run.say("the batch is stored")
+
+    def _question(self, report: Report, delivery: Delivery) -> str:
+        """Name the command that settles an outcome that is not known."""
+        if delivery.kept is not None:
+            return self.run.command_line("generate", "--resume", str(delivery.kept))
+        assert report.batch is not None  # noqa: S101 - only batches are delivered
+        began = report.batch.created_at
+        bounds = ("--created-since", began.isoformat(), "--created-until", after(began))
+        return self.run.command_line("list", *bounds)
+
+
+def _with(message: str, undone: str) -> str:
+    """Say what is true of the codes once, where the message does not say it."""
+    return message if undone in message else f"{message}; {undone}"
