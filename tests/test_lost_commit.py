@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from batches import BOTH_WAYS, check_paired, line, stored
+from faults.aftermath import blind, pending_of
 from lossy import Cut, lossy
 
 from invite_admin import settle
@@ -50,6 +51,19 @@ def test_file(invite: Invite, database: Database, login: str, cut: Cut) -> None:
     assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database))
     assert ({"codes.json"} if is_stored else set()) == left
     assert is_stored != ("did not happen; nothing was stored" in done.stderr)
+
+
+@ARRIVES
+def test_hidden_rows(invite: Invite, database: Database, cut: Cut) -> None:
+    """Rows that may be hidden are not taken to be absent: the transaction's fate is asked for."""
+    blind(database)
+    path = invite.folder / "codes.json"
+    with lossy(database.url("admin_runtime"), cut) as wire:
+        url = {"INVITE_DATABASE_URL": wire.url}
+        done = invite(*line(50, 1, "--output", str(path)), env=url)
+    is_stored = cut is Cut.ANSWER
+    assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database)), done.stderr
+    assert (is_stored, False) == (path.exists(), pending_of(path).exists())
 
 
 @ARRIVES
