@@ -23,8 +23,20 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+LOG_FILE = "log_file"
+
+
 class Commands(click.Group):
     """The commands, one a module of ``invite_admin.commands``, loaded when they are asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line; where it is refused, that still goes into the log it names."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError:
+            _find_log(self, ctx, given)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
         """Return the names of the commands."""
@@ -77,6 +89,16 @@ def _open_log(ctx: click.Context, param: click.Parameter, path: Path | None) -> 
         ctx.ensure_object(Call).log = Log(path)
 
 
+def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) -> None:
+    """Open the log of a command line that was refused before its options were looked at."""
+    call = ctx.ensure_object(Call)
+    ctx.ignore_unknown_options = ctx.resilient_parsing = True
+    found, _, _ = command.make_parser(ctx).parse_args(arguments)
+    path = found.get(LOG_FILE)
+    if call.log is None and isinstance(path, str):
+        call.log = Log(Path(path))
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
@@ -87,6 +109,7 @@ def _open_log(ctx: click.Context, param: click.Parameter, path: Path | None) -> 
 @click.option("--sandbox", is_flag=True, help="Act on an embedded server, to try things on.")
 @click.option(
     "--log-file",
+    LOG_FILE,
     type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     is_eager=True,

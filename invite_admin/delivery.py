@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from invite_admin import files, output, pending, sinks
+from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.run import NOTHING_CHANGED
 
@@ -132,7 +133,8 @@ class ToFile:
         try:
             (pending.rewrite if self._resumes else pending.write)(self.kept, found, self._hold)
         except InviteError as error:
-            raise Failed(f"{error.message}; {self.undone}", hint=error.hint) from None
+            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            raise Failed(f"{why}; {self.undone}", hint=error.hint) from None
         self._made = not self._resumes
 
     def confirm(self, report: Report) -> None:
@@ -146,13 +148,14 @@ class ToFile:
         try:
             self._publish(text.encode("utf-8", "backslashreplace"))
         except InviteError as error:
-            elsewhere = ("--output", "OTHER") if isinstance(error, BadInput) else ()
+            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            again = self._run.command_line("generate", "--resume", str(self.kept))
             raise Failed(
-                f"the codes are stored and lie in {self.kept}; {error.message}",
-                hint=self._run.command_line("generate", "--resume", str(self.kept), *elsewhere),
+                f"the codes are stored and lie in {shown_path(self.kept)}; {why}",
+                hint=f"{again} --output OTHER" if isinstance(error, BadInput) else again,
             ) from None
         pending.remove(self.kept)
-        self._run.say(f"written to {self._path}")
+        self._run.say(f"written to {shown_path(self._path)}")
 
     def withdraw(self) -> None:
         """Remove the pending file, if this run made it."""
@@ -174,7 +177,7 @@ class ToFile:
     def _refuse_pending(self, path: Path) -> None:
         if path.exists():
             raise BadInput(
-                f"{path} is there: a batch whose end is not known; nothing was done",
+                f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",
                 hint=self._run.command_line("generate", "--resume", str(path)),
             )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from invite_admin import errors, output, sinks
 from invite_admin.bounds import TimeUp, bounded
+from invite_admin.codes import shown_path
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
@@ -99,7 +100,7 @@ class Job:
         except errors.OutcomeUnknown:
             self._settle(batches, report, delivery)
         self.run.truth = "the batch is stored"
-        self._note({"stored": len(report.batch.codes) if report.batch else 0}, store)
+        self._note({"stored": len(report.batch.codes) if report.batch else 0})
 
     def _settle(self, batches: Batches, report: Report, delivery: Delivery) -> None:
         """Find out what became of a batch; return only where it is stored."""
@@ -150,7 +151,7 @@ class Job:
             except errors.OutcomeUnknown:
                 raise self._unknown("the same command again shows each code's outcome") from None
             self.run.truth = "the changes are stored"
-            self._note(report.counts, store)
+            self._note(report.counts)
             return report
 
     def tell(self, report: Report, sink: sinks.Sink, style: output.Style) -> None:
@@ -201,6 +202,7 @@ class Job:
         try:
             store.session.prove()
             self.run.truth = unknown
+            self.run.record.request_id = store.named
             bound = self.run.settings.timeouts.statement
             with bounded(bound, self.run.say, "waiting for the answer to COMMIT"):
                 store.session.commit()
@@ -224,14 +226,13 @@ class Job:
         message = f"COMMIT was sent and no answer came; {self.run.truth}"
         return errors.OutcomeUnknown(message, hint=hint)
 
-    def _note(self, counts: Mapping[str, int], store: Store) -> None:
-        """Keep for the log what was done, and under which request id."""
+    def _note(self, counts: Mapping[str, int]) -> None:
+        """Keep for the log what was done."""
         self.run.record.counts = dict(counts)
-        self.run.record.request_id = store.named
 
     def _close(self, report: Report) -> None:
         if self.target.path:
-            self.run.say(f"written to {self.target.path}")
+            self.run.say(f"written to {shown_path(self.target.path)}")
         self.conclude(report)
 
     def conclude(self, report: Report) -> None:

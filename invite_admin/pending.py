@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import __version__
-from invite_admin.codes import Secret, mask, read_name
+from invite_admin.codes import Secret, mask, read_name, shown_path
 from invite_admin.errors import BadInput, Failed
 from invite_admin.files import Hold, sync_folder, write_new
 from invite_admin.model import Batch, Minted, Terms
@@ -82,7 +82,7 @@ def rewrite(path: Path, pending: Pending, hold: Hold) -> None:
         new.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        raise Failed(f"{path}: cannot be written: {error.strerror}") from None
+        raise Failed(f"{shown_path(path)}: cannot be written: {error.strerror}") from None
 
 
 def remove(path: Path) -> None:
@@ -102,17 +102,17 @@ def read(path: Path) -> Pending:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"{path}: cannot be read: {reason}") from None
+        raise BadInput(f"{shown_path(path)}: cannot be read: {reason}") from None
     *lines, last = text.splitlines(keepends=True) or [""]
     try:
         end = json.loads(last)
         if end != _end("".join(lines), len(lines) - 1):
-            raise BadInput(f"{path} was changed since it was written; nothing was done")
+            raise BadInput(f"{shown_path(path)} was changed since it was written; nothing was done")
         return _pending([json.loads(line) for line in lines])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"{path} is not a whole pending file; its run ended while writing it, before it stored "
-            "anything, unless somebody has cut it; nothing was done",
+            f"{shown_path(path)} is no whole pending file; its run ended while writing it, before "
+            "it stored anything, unless somebody has cut it; nothing was done",
             hint="where `invite list` shows no such batch, remove it and generate the batch anew",
         ) from None
 

@@ -7,6 +7,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from invite_admin import pending, text
+from invite_admin.codes import shown_path
 from invite_admin.delivery import ToFile, withdrawn
 from invite_admin.errors import BadInput, Conflict, OverLimit
 from invite_admin.files import Hold
@@ -79,7 +80,9 @@ def _settled(
 def _final(path: Path) -> Path:
     """Return the result file that a pending file stands for."""
     if path.suffix != pending.SUFFIX:
-        raise BadInput(f"{path} is not named FILE{pending.SUFFIX}; name the result by --output")
+        raise BadInput(
+            f"{shown_path(path)} is not named FILE{pending.SUFFIX}; name the result by --output"
+        )
     return path.with_suffix("")
 
 

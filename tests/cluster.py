@@ -63,6 +63,9 @@ class Cluster:
         url: A superuser's URL.
         durable: False where the server is the tests' own, and may lose its data in a crash.
 
+    Attributes:
+        way: libpq's parameters that lead the tool to the server by another way; None for none.
+
     Raises:
         ServerRefusedError: On entering, where the server cannot be reached, the login is no
             superuser, another run is at work, or the server holds a table or a role of the
@@ -72,6 +75,7 @@ class Cluster:
     def __init__(self, url: str, *, durable: bool = True) -> None:
         self._url = url
         self._durable = durable
+        self.way: dict[str, str] | None = None
         self._templates: dict[int, str] = {}
         self._parameters: dict[str, str]
         self._admin: Connection
@@ -103,6 +107,11 @@ class Cluster:
             self._admin.close()
 
     @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters, for libpq, of the superuser's connection to the server."""
+        return dict(self._parameters)
+
+    @property
     def version(self) -> str:
         """The server's version, such as 15.18."""
         return self._admin.info.parameter_status("server_version") or "of an unknown version"
@@ -111,7 +120,7 @@ class Cluster:
         """Make a fresh database of this step; its template is made on first use."""
         if step not in self._templates:
             self._templates[step] = self._make_template(step)
-        return Database(self._at(self._copy(self._templates[step])), step)
+        return Database(self._at(self._copy(self._templates[step])), step, self.way)
 
     def drop(self, database: Database) -> None:
         """Drop a database, whoever is connected to it."""

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import forks
+import pooled
+import pooler
 import pytest
 import servers
 from admin import Admin
@@ -35,6 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker("database")
+            if pooler.wanted() and (reason := pooled.reason_against(item.nodeid)):
+                item.add_marker(pytest.mark.skip(reason=f"not through a pooler: {reason}"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -67,6 +71,9 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
                 f"no database for the tests: {error}", returncode=pytest.ExitCode.USAGE_ERROR
             )
         stash[USED] = f"{choice.headline}, PostgreSQL {made.version}"
+        if pooler.wanted():
+            made.way = stack.enter_context(pooler.pooling(made.parameters))
+            stash[USED] += ", through PgBouncer in transaction mode"
         yield made
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ODD: Final = "zebra@quark/vortex:lynx?nymph#onyx%ibex[gnu] yak"
 PIECES: Final = ("zebra", "quark", "vortex", "lynx", "nymph", "onyx", "ibex", "gnu", "yak")
 BAD, DENIED, UNAVAILABLE = 2, 6, 7
+BRIEF: Final = {"timeouts": {"connect": 1}}
+"""Settings for a server that cannot be reached: it is waited for no longer than needs be."""
 
 
 def fail_to_connect(invite: Invite, url: str, **settings: object) -> tuple[Result, str]:
@@ -22,7 +24,7 @@ def fail_to_connect(invite: Invite, url: str, **settings: object) -> tuple[Resul
 
     The line comes without its last part, which says that nothing was changed.
     """
-    done = invite("stats", env={"INVITE_DATABASE_URL": url}, settings=settings)
+    done = invite("stats", env={"INVITE_DATABASE_URL": url}, settings={**BRIEF, **settings})
     line, _ = failure(done)
     assert "" == done.stdout
     assert [] == [piece for piece in PIECES if piece in done.stderr.lower()]

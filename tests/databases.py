@@ -78,24 +78,35 @@ class Database:
     Args:
         parameters: libpq's parameters of the superuser's connection to it.
         step: Which of the three states of the structure it is in: 1, 2 or 3.
+        way: libpq's parameters that lead the tool there another way; None for the same.
     """
 
-    def __init__(self, parameters: Mapping[str, str], step: int) -> None:
+    def __init__(
+        self, parameters: Mapping[str, str], step: int, way: Mapping[str, str] | None = None
+    ) -> None:
         self.step = step
         self.name = parameters["dbname"]
         self._parameters = dict(parameters)
+        self._way = {**(way or parameters), "dbname": self.name}
         self._superuser: Connection | None = None
 
     def url(self, login: str = "superuser") -> str:
-        """Return the URL for `superuser` or one of LOGINS."""
-        if login == "superuser":
-            return make_url(self._parameters)
-        account = {"user": LOGINS[login], "password": PASSWORD}
-        return make_url({**self._parameters, **account})
+        """Return the URL for `superuser` or one of LOGINS, as the tool gets it."""
+        return make_url({**self._way, **_account(login)})
+
+    def by_way_of(self, parameters: Mapping[str, str]) -> Database:
+        """Return the same database, to which the tool is led by these parameters of libpq."""
+        return Database(self._parameters, self.step, parameters)
+
+    @property
+    def server(self) -> dict[str, str]:
+        """The parameters, for libpq, of the superuser's connection to the server itself."""
+        return dict(self._parameters)
 
     def connect(self, login: str = "superuser") -> Connection:
-        """Open a connection of its own, in autocommit mode; close it, or use `with`."""
-        return psycopg.connect(self.url(login), autocommit=True, connect_timeout=10)
+        """Open a connection to the server itself, in autocommit mode; close it, or use `with`."""
+        url = make_url({**self._parameters, **_account(login)})
+        return psycopg.connect(url, autocommit=True, connect_timeout=10)
 
     @contextmanager
     def acting(self, login: str, role: str | None = None) -> Iterator[Connection]:
@@ -186,6 +197,10 @@ class Database:
         if self._superuser is None:
             self._superuser = self.connect()
         return self._superuser.execute(sql.encode(), params)
+
+
+def _account(login: str) -> dict[str, str]:
+    return {} if login == "superuser" else {"user": LOGINS[login], "password": PASSWORD}
 
 
 def claim(connection: Connection, user_id: str | None, email: str | None) -> None:

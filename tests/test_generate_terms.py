@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from batches import GENERATORS, check_nothing, check_paired, line, stored
+from connecting import BRIEF
 from databases import ACTOR, BANNED, NO_ADMIN, steps
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def test_no_actor(invite_alone: Invite) -> None:
     url = {"INVITE_DATABASE_URL": NOBODY}
     done = invite_alone(*line(), env=url, settings={"actor": None})
     assert (2, True) == (done.exit_code, "no actor is configured" in done.stderr)
-    assert 7 == invite_alone(*line(), env=url).exit_code
+    assert 7 == invite_alone(*line(), env=url, settings=BRIEF).exit_code
 
 
 @steps()

@@ -1,7 +1,8 @@
-"""`generate --output`: a new file of mode 0600, on the disk before COMMIT, gone if that fails."""
+"""`generate --output FILE`: the batch lies in FILE.pending until COMMIT is known, then in FILE."""
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -15,14 +16,20 @@ import incall
 import pytest
 from batches import BOTH_WAYS, ROOT, STRANGER, check_nothing, check_paired, line, stored
 from databases import LOGINS
+from hostile import failure
 from tool import Invite
 from waiting import await_blocked
+
+from invite_admin import pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from databases import Database
+    from tool import Result
 
+THEIRS: Final = "somebody else's"
+PATIENT: Final = {"timeouts": {"lock": 50}}
 TERMINATE: Final = """
 select pg_terminate_backend(pid, 10000) from pg_stat_activity
 where datname = current_database() and application_name = 'invite'
@@ -82,24 +89,53 @@ def test_existing(invite: Invite, database: Database, existing: Path) -> None:
     assert not (invite.folder / "nowhere").exists()
 
 
-@BOTH_WAYS
-def test_appearing(invite: Invite, database: Database, login: str) -> None:
-    """A file that appears while the tool waits for the database is not overwritten or removed."""
-    path = invite.folder / "codes.csv"
+def appearing(invite: Invite, database: Database, login: str, path: Path) -> Result:
+    """Make 5 codes into `codes.csv`; while the command waits, somebody makes a file of his own."""
     with ThreadPoolExecutor(1) as pool:
         with database.acting("superuser") as blocking:
             blocking.execute("lock table public.redemption_codes in share mode")
-            running = pool.submit(
-                invite, *line(5, 1, "--output", str(path)), login=login, settings=PATIENT
-            )
+            command = line(5, 1, "--output", "codes.csv")
+            running = pool.submit(invite, *command, login=login, settings=PATIENT)
             await_blocked(database, LOGINS.get(login, login))
-            path.write_text("somebody else's")
-        done = running.result()
-    check_nothing(database, done, 2)
-    assert ("somebody else's", True) == (path.read_text(), "exists already" in done.stderr)
+            path.write_text(THEIRS)
+        return running.result()
 
 
-PATIENT: Final = {"timeouts": {"lock": 50}}
+@BOTH_WAYS
+def test_appearing(invite: Invite, database: Database, login: str) -> None:
+    """A file that appears meanwhile is left alone; the codes are kept, and can be had elsewhere."""
+    path = invite.folder / "codes.csv"
+    done = appearing(invite, database, login, path)
+    assert (1, 5, THEIRS) == (done.exit_code, stored(database), path.read_text())
+    line, hint = failure(done)
+    said = "failed: the codes are stored and lie in codes.csv.pending; codes.csv exists already"
+    assert (said, False) == (line.partition(",")[0], "nothing was changed" in line)
+    assert hint == "hint: invite generate --resume codes.csv.pending --output OTHER"
+    resumed = invite(*hint.split()[2:-1], "other.json", login=login)
+    assert (0, THEIRS) == (resumed.exit_code, path.read_text()), resumed.stderr
+    with (invite.folder / "other.json").open(newline="") as made:
+        check_paired(database, list(csv.DictReader(made)))
+    assert not pending.beside(path).exists()
+
+
+@BOTH_WAYS
+def test_pending_appearing(invite: Invite, database: Database, login: str) -> None:
+    """A pending file that appears meanwhile is another's batch: it stays, nothing is stored."""
+    path = invite.folder / "codes.csv.pending"
+    done = appearing(invite, database, login, path)
+    check_nothing(database, done)
+    assert [THEIRS] == [p.read_text() for p in invite.folder.glob("codes*")]
+
+
+def test_pending_exists(invite: Invite, database: Database) -> None:
+    """Where a pending file is, no new batch is begun; it names how to settle the old one."""
+    path = invite.folder / "codes.csv.pending"
+    path.write_text(THEIRS)
+    done = invite(*line(5, 1, "--output", "codes.csv"))
+    assert (2, 0, THEIRS) == (done.exit_code, stored(database), path.read_text())
+    told, hint = failure(done)
+    assert told.startswith("bad input: codes.csv.pending is there: a batch whose end is not known")
+    assert hint == "hint: invite generate --resume codes.csv.pending"
 
 
 def test_no_folder(invite: Invite, database: Database) -> None:
@@ -137,18 +173,29 @@ def test_no_right(stranger: Invite, database: Database) -> None:
 def test_synced(
     invite: Invite, database: Database, login: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file, complete, and its folder are synced while nothing is stored yet."""
+    """The whole batch is synced with its folder before anything is stored; FILE comes after."""
     path = invite.folder / "codes.jsonl"
-    synced = []
+    synced: list[tuple[str, int, bool, bool, set[int]]] = []
 
     def fsync(number: int) -> None:
         kind = "folder" if stat.S_ISDIR(os.fstat(number).st_mode) else "file"
-        synced.append((kind, len(path.read_text().splitlines()), stored(database)))
+        there = [pending.beside(path).exists(), path.exists()]
+        modes = {stat.S_IMODE(p.stat().st_mode) for p in invite.folder.glob("*codes*")}
+        if not synced:
+            assert 5 == len(pending.read(pending.beside(path)).batch.codes)
+        synced.append((kind, stored(database), *there, modes))  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "fsync", fsync)
     assert 0 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
-    assert [("file", 5, 0), ("folder", 5, 0)] == synced
-    assert 5 == stored(database)
+    assert {0o600} == set.union(*(mark[-1] for mark in synced))
+    assert [
+        ("file", 0, True, False),
+        ("folder", 0, True, False),
+        ("file", 5, True, False),
+        ("folder", 5, True, False),
+        ("folder", 5, True, True),
+    ] == [mark[:-1] for mark in synced][:5]
+    assert ["codes.jsonl"] == [p.name for p in invite.folder.glob("*codes*")]
 
 
 @BOTH_WAYS
@@ -159,18 +206,18 @@ def test_removed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Where the connection is lost between delivery and COMMIT the file is gone again."""
+    """Where the connection is lost between delivery and COMMIT the pending file is gone again."""
     path = invite.folder / "codes.jsonl"
     written = []
 
     def fsync(_: int) -> None:
-        written.append(path.stat().st_size)
+        written.append(pending.beside(path).stat().st_size)
         database.rows(TERMINATE)
 
     monkeypatch.setattr(os, "fsync", fsync)
     assert 7 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
-    assert (2, True) == (len(written), all(written))
-    assert (False, 0) == (path.exists(), stored(database))
+    assert (True, True) == (len(written) >= 2, all(written))
+    assert ([], 0) == (list(invite.folder.glob("*codes*")), stored(database))
     told = capsys.readouterr()
     assert ("", True) == (told.out, "nothing was stored" in told.err)
     assert "codes shown" not in told.err
@@ -180,12 +227,33 @@ def test_removed(
 def test_no_room(
     invite: Invite, database: Database, login: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the disk does not take the file it is gone again, and nothing is stored."""
+    """Where the disk does not take the batch nothing is stored, and no file is left."""
     path = invite.folder / "codes.jsonl"
-
-    def fsync(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", no_room)
     assert 1 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
-    assert (False, 0) == (path.exists(), stored(database))
+    assert ([], 0) == (list(invite.folder.glob("*codes*")), stored(database))
+
+
+@BOTH_WAYS
+def test_no_room_afterwards(
+    invite: Invite,
+    database: Database,
+    login: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where the disk takes the batch and then not FILE, the codes are kept for `--resume`."""
+    path = invite.folder / "codes.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: no_room(_) if stored(database) else None)
+        assert 1 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
+    assert ["codes.jsonl.pending"] == [p.name for p in invite.folder.glob("*codes*")]
+    assert (5, True) == (stored(database), "the codes are stored" in capsys.readouterr().err)
+    assert 0 == incall.call(invite, "generate", "--resume", f"{path}.pending", login=login)
+    check_paired(database, [json.loads(text) for text in path.read_text().splitlines()])
+    assert ["codes.jsonl"] == [p.name for p in invite.folder.glob("*codes*")]
+
+
+def no_room(_: int) -> None:
+    """Refuse as a full disk does."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

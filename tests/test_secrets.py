@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CODE = "JYOTISH-AAAA-BBBB"
 HASH = hash_of(CODE)
+LOG = "evidence.jsonl"
 
 
 class Operator:
@@ -34,7 +35,7 @@ class Operator:
 
     def run(self, *args: str, stdin: str = "", shows_codes: bool = False) -> Result:
         """Run one command to its end."""
-        done = self.watch.invite(*args, stdin=stdin, env=self.login)
+        done = self.watch.invite("--log-file", LOG, *args, stdin=stdin, env=self.login)
         return self.watch.keep(done, shows_codes=shows_codes)
 
     def generate(self, *args: str) -> list[str]:
@@ -57,6 +58,7 @@ def test_a_days_work(database: Database, invite: Invite) -> None:
         _look_and_change(operator, codes)
         _slip(operator, codes[0])
         channels = operator.watch.channels()
+    assert len((invite.folder / LOG).read_text().splitlines()) > 20
     assert all(channels.values()), [name for name, content in channels.items() if not content]
     assert set() == Secrets(tuple(codes), (PASSWORD,)).seen(channels)
 

@@ -33,7 +33,7 @@ BY_STATE = {
     UNSUPPORTED: ("42P01", "42703", "42883", "0A000", "3F000"),
     DENIED: ("42501", "28000", "28P01"),
     UNAVAILABLE: ("08006", "57P01", "57P03", "53300", "3D000", "25006", "25P03", "57014"),
-    BUSY: ("55P03", "40P01", "40001"),
+    BUSY: ("55P03",),
 }
 REFUSING = """
     create or replace function audit.require_admin(
@@ -48,7 +48,10 @@ STATES = [(code, state) for code, states in BY_STATE.items() for state in states
 
 
 def test_each_state_while_generating(database: Database, invite: Invite) -> None:
-    """Each class of failures has its exit code and its word, and stores nothing."""
+    """Each class of failures has its exit code and its word, and stores nothing.
+
+    Those that are tried again, a deadlock and a serialization failure, have tests of their own.
+    """
     found: list[tuple[int, str]] = []
     for code, state in STATES:
         turn_on(database, state)
@@ -67,7 +70,7 @@ def test_states_of_a_change(database: Database, invite: Invite, login: str) -> N
     """A state that is no single code's matter ends a change, and no code is changed."""
     codes = [make(database) for _ in range(3)]
     before = snapshot(database)
-    for code, state in ((FAILED, "23514"), (DENIED, "42501"), (BUSY, "40001"), (FAILED, "XX000")):
+    for code, state in ((FAILED, "23514"), (DENIED, "42501"), (FAILED, "XX000")):
         turn_on(database, state)
         done = invite("revoke", *(c.id for c in codes), "--yes", login=login)
         assert (code, "") == (done.exit_code, done.stdout)

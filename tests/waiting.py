@@ -7,6 +7,8 @@ import select
 import time
 from typing import TYPE_CHECKING, Final
 
+import pooler
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,6 +23,8 @@ _OTHERS: Final = """
     where datname = current_database() and pid <> pg_backend_pid() and usename = %s
       and backend_type = 'client backend'
 """
+_IN_USE: Final = " and state <> 'idle'" if pooler.wanted() else ""
+"""A pooler keeps its connections; what the tool leaves is a transaction, or nothing."""
 
 
 def until(holds: Callable[[], bool], what: str) -> None:
@@ -44,12 +48,12 @@ def read_until(descriptor: int, mark: bytes) -> bytes:
 
 def connected(database: Database, user: str = "admin_runtime") -> list[int]:
     """Return the server processes that serve this user on this database."""
-    return [row[0] for row in database.rows(_OTHERS, [user])]
+    return [row[0] for row in database.rows(_OTHERS + _IN_USE, [user])]
 
 
 def await_blocked(database: Database, user: str = "admin_runtime") -> None:
     """Return once every session of this user, one at least, waits for a lock."""
-    query = f"select count(*), count(*) filter (where waits) from ({_OTHERS}) as others"
+    query = f"select count(*), count(*) filter (where waits) from ({_OTHERS}{_IN_USE}) as others"
 
     def waits() -> bool:
         ((all_of_them, blocked),) = database.rows(query, [user])

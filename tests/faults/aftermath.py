@@ -118,7 +118,7 @@ def recover(invite: Invite, database: Database, path: Path, login: str) -> None:
     if pending_of(path).exists():
         done = resumed(invite, path, login)
         if done.exit_code == 2:
-            assert "is not a whole pending file; its run ended while writing it" in done.stderr
+            assert "is no whole pending file; its run ended while writing it" in done.stderr
             pending_of(path).unlink()
         else:
             assert 0 == done.exit_code, done.stderr

@@ -65,8 +65,8 @@ def cut_end(path: Path) -> None:
 CHANGES: Final = {
     "a code taken out": (cut_line, "was changed since it was written"),
     "other points": (other_points, "was changed since it was written"),
-    "cut short": (cut_end, "is not a whole pending file"),
-    "emptied": (lambda path: path.write_text(""), "is not a whole pending file"),
+    "cut short": (cut_end, "is no whole pending file"),
+    "emptied": (lambda path: path.write_text(""), "is no whole pending file"),
 }
 
 

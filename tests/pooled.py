@@ -1,0 +1,14 @@
+"""Which tests of the database cannot hold through a pooler in transaction mode, and why."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NOT_POOLED: Final[dict[str, str]] = {}
+"""A file, or a test in it, and the reason."""
+
+
+def reason_against(node: str) -> str | None:
+    """Return why this test is not run through the pooler; None where it is."""
+    name = node.rpartition("/")[2].partition("[")[0]
+    return NOT_POOLED.get(name) or NOT_POOLED.get(name.partition("::")[0])
