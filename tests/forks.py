@@ -82,9 +82,10 @@ class Forks:
                 streams = [nothing.fileno() if n == CLOSED else n for n in start.streams]
                 with self._asking:
                     socket.send_fds(self._control, [b"\0"], [theirs.fileno(), *streams])
-            ours.settimeout(timeout)
+            ours.settimeout(STOPPED)  # without its id it could not be ended
             (pid,) = NUMBER.unpack(ours.recv(NUMBER.size))
             ours.sendall(start.encoded())
+            ours.settimeout(timeout)
             ours.shutdown(socket.SHUT_WR)
             try:
                 (status,) = NUMBER.unpack(ours.recv(NUMBER.size))

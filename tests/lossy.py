@@ -39,7 +39,7 @@ class Wire:
     Attributes:
         cut: Where it breaks, once.
         number: Bytes for BYTE; seconds for LATE.
-        again: Whether a connection can be made after that.
+        refuses: How many connections end at once after that.
         url: The URL that leads over it.
         broken: Whether it broke.
         sent: Bytes that the tool has sent in all.
@@ -47,28 +47,30 @@ class Wire:
 
     cut: Cut
     number: float = 0
-    again: bool = True
+    refuses: float = 0
     url: str = ""
     broken: bool = False
     sent: int = 0
 
 
 @contextmanager
-def lossy(url: str, cut: Cut, number: float = 0, *, again: bool = True) -> Iterator[Wire]:
+def lossy(url: str, cut: Cut, number: float = 0, *, refuses: float = 0) -> Iterator[Wire]:
     """Yield a wire to the same database, which breaks once.
 
     Args:
         url: Where to.
         cut: Where it breaks.
         number: Bytes for BYTE; seconds for LATE.
-        again: Whether a connection can be made after that.
+        refuses: How many connections end at once after that.
     """
     parameters = {k: str(v) for k, v in conninfo_to_dict(url).items() if v is not None}
-    wire = Wire(cut, number, again)
+    wire = Wire(cut, number, refuses)
 
     class Passing(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            if wire.again or not wire.broken:
+            if wire.broken and wire.refuses > 0:
+                wire.refuses -= 1
+            else:
                 with _connect(parameters) as far:
                     _pass(wire, self.request, far)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
 from batches import BOTH_WAYS, check_paired, line, stored
+from faults.aftermath import blind, pending_of
 from lossy import Cut, lossy
 
 from invite_admin import settle
@@ -53,6 +55,29 @@ def test_file(invite: Invite, database: Database, login: str, cut: Cut) -> None:
 
 
 @ARRIVES
+def test_second_look(invite: Invite, database: Database, cut: Cut) -> None:
+    """A look that is cut off as well is made again, until one can tell."""
+    with lossy(database.url("admin_runtime"), cut, refuses=3) as wire:
+        done = invite(*line(50, 1), env={"INVITE_DATABASE_URL": wire.url})
+    is_stored = cut is Cut.ANSWER
+    assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database)), done.stderr
+    assert 3 == done.stderr.count("trying again in")
+
+
+@ARRIVES
+def test_hidden_rows(invite: Invite, database: Database, cut: Cut) -> None:
+    """Rows that may be hidden are not taken to be absent: the transaction's fate is asked for."""
+    blind(database)
+    path = invite.folder / "codes.json"
+    with lossy(database.url("admin_runtime"), cut) as wire:
+        url = {"INVITE_DATABASE_URL": wire.url}
+        done = invite(*line(50, 1, "--output", str(path)), env=url)
+    is_stored = cut is Cut.ANSWER
+    assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database)), done.stderr
+    assert (is_stored, False) == (path.exists(), pending_of(path).exists())
+
+
+@ARRIVES
 @pytest.mark.parametrize("to_file", [True, False], ids=["file", "output"])
 def test_unreachable(
     invite: Invite,
@@ -70,7 +95,7 @@ def test_unreachable(
     for name, value in invite.prepare(settings=SHORT).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(invite.folder)
-    with lossy(database.url("admin_runtime"), cut, again=False) as wire:
+    with lossy(database.url("admin_runtime"), cut, refuses=inf) as wire:
         monkeypatch.setenv("INVITE_DATABASE_URL", wire.url)
         assert 10 == run(line(50, 1, *where))
     said = capfd.readouterr().err

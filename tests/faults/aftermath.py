@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 CODES: Final = 12
 NONE, BROKEN, WHOLE = "none", "broken", "whole"
 YES, NO, PERHAPS = "yes", "no", "perhaps"
+BLIND: Final = """
+    alter table audit.admin_audit_logs enable row level security;
+    revoke select on audit.admin_audit_logs from service_role;
+    revoke select on public.redemption_codes from service_role;
+"""
+"""Row-level security hides the audit log, and hashes cannot be read; codes can be made still."""
 BATCHES: Final = "invite_admin.store.batches:Batches."
 COMMIT: Final = "invite_admin.session:Session.commit"
 Arm = tuple[str, str, str | float]
@@ -144,6 +150,15 @@ def clear(database: Database, *paths: Path) -> None:
     database.execute("delete from public.credit_transactions")
     database.execute("update public.profiles set credits = 0")
     database.execute("delete from public.redemption_codes")
+
+
+def blind(database: Database) -> None:
+    """Hide from admin_runtime and service_role what tells whether a batch is stored."""
+    for statement in BLIND.strip().rstrip(";").split(";"):
+        database.execute(statement)
+    seen = "select count(*) from audit.admin_audit_logs"
+    with database.acting("admin_runtime") as connection:
+        assert (0,) == connection.execute(seen.encode()).fetchone()
 
 
 def database_user(login: str) -> str:
