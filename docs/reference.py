@@ -60,7 +60,7 @@ def page() -> str:
 
 
 def _commands(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name, max_content_width=80, terminal_width=80)
+    context = click.Context(command, info_name=name, terminal_width=80, **cli.context_settings)
     yield f"### `{name}`\n\n```text\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
         for word in command.list_commands(context):

@@ -116,6 +116,11 @@ def without_code(name: str) -> str:
     return "(a name with a code in it)" if holds_code(name) else name
 
 
+def shown_path(path: object) -> str:
+    """Return a path to show, likewise."""
+    return without_code(str(path))
+
+
 def _fold(text: str) -> str:
     """Drop blanks and invisible characters, make every dash a hyphen, widths and cases one."""
     plain = map(_dash, unicodedata.normalize("NFKC", text))

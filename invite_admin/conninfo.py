@@ -131,7 +131,7 @@ def _parse(text: str, say: Callable[[str], None]) -> dict[str, str]:
             f"{URL_VARIABLE} cannot be read as a PostgreSQL connection string",
             hint="postgresql://LOGIN:PASSWORD@HOST:PORT/DATABASE; in LOGIN and PASSWORD write "
             "@ : / ? # % and blanks as %40 %3A %2F %3F %23 %25 %20; "
-            "after the ? only what libpq knows",
+            "after the ? only PostgreSQL's own parameters",
         ) from None
     if _PLACEHOLDER.fullmatch(found.get("password", "")) or found.get("password") == "PASSWORD":
         raise _placeholder()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from invite_admin import files, output, pending, sinks
+from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.run import NOTHING_CHANGED
 
@@ -41,6 +42,9 @@ class Delivery(Protocol):
     def withdraw(self) -> None:
         """Take back what can be, once it is known that nothing was stored."""
 
+    def close(self) -> None:
+        """Let go of what other commands must keep away from meanwhile."""
+
 
 class ToOutput:
     """Standard output: handed over is delivered, and nothing can be taken back."""
@@ -74,6 +78,9 @@ class ToOutput:
     def withdraw(self) -> None:
         """Do nothing: what a reader has taken cannot be taken back."""
 
+    def close(self) -> None:
+        """Do nothing: nothing was held."""
+
 
 class ToFile:
     """A new file; until COMMIT is known the batch lies in ``FILE.pending``.
@@ -81,7 +88,9 @@ class ToFile:
     Args:
         run: The call.
         target: The file and its format.
-        source: The pending file of a batch that is taken up again; None for a new batch.
+        source: The pending file of a batch that is taken up again; None for a new batch. Only
+            success removes it: whoever refuses it does not know whether its codes are live.
+        hold: Keeps other commands from it.
 
     Raises:
         BadInput: The file, or a pending one, exists.
@@ -90,15 +99,18 @@ class ToFile:
 
     undone = NOT_STORED
 
-    def __init__(self, run: Run, target: Target, source: Path | None = None) -> None:
+    def __init__(
+        self, run: Run, target: Target, source: Path | None = None, hold: files.Hold | None = None
+    ) -> None:
         assert target.path is not None  # noqa: S101 - the caller's choice of this class
+        self._hold = hold or files.Hold()
         self._run, self._target, self._path = run, target, target.path
         self.kept: Path | None = source or pending.beside(target.path)
         self._style = output.Style(run.preferences.timezone, raw=target.raw, bom=target.bom)
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
-        self._own = source is not None
+        self._resumes, self._made = source is not None, False
 
     def hand_over(self, report: Report, store: Store) -> None:
         """Write the batch to the pending file, synced.
@@ -119,11 +131,11 @@ class ToFile:
             bom=self._target.bom,
         )
         try:
-            (pending.rewrite if self._own else pending.write)(self.kept, found)
+            (pending.rewrite if self._resumes else pending.write)(self.kept, found, self._hold)
         except InviteError as error:
             why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
             raise Failed(f"{why}; {self.undone}", hint=error.hint) from None
-        self._own = True
+        self._made = not self._resumes
 
     def confirm(self, report: Report) -> None:
         """Give the file its name, whole, then remove the pending one.
@@ -139,16 +151,20 @@ class ToFile:
             why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
             again = self._run.command_line("generate", "--resume", str(self.kept))
             raise Failed(
-                f"the codes are stored and lie in {self.kept}; {why}",
+                f"the codes are stored and lie in {shown_path(self.kept)}; {why}",
                 hint=f"{again} --output OTHER" if isinstance(error, BadInput) else again,
             ) from None
         pending.remove(self.kept)
-        self._run.say(f"written to {self._path}")
+        self._run.say(f"written to {shown_path(self._path)}")
 
     def withdraw(self) -> None:
         """Remove the pending file, if this run made it."""
-        if self._own and self.kept is not None:
+        if self._made and self.kept is not None:
             pending.remove(self.kept)
+
+    def close(self) -> None:
+        """Let others take the pending file, where it is left."""
+        self._hold.close()
 
     def _publish(self, data: bytes) -> None:
         """Make the file; one that holds exactly this already will do."""
@@ -161,7 +177,7 @@ class ToFile:
     def _refuse_pending(self, path: Path) -> None:
         if path.exists():
             raise BadInput(
-                f"{path} is there: a batch whose end is not known; nothing was done",
+                f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",
                 hint=self._run.command_line("generate", "--resume", str(path)),
             )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from invite_admin.codes import without_code
-from invite_admin.errors import BadInput, Failed
+from invite_admin.errors import BadInput, Busy, Failed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,6 +133,48 @@ def publish(path: Path, data: bytes) -> None:
         raise _exists(path) from None
     except OSError as error:
         raise _failed(path, error.strerror) from None
+
+
+class Hold:
+    """Keeps other commands from files until it is closed, or the process ends however."""
+
+    def __init__(self) -> None:
+        self._descriptors: list[int] = []
+
+    def take(self, path: Path) -> None:
+        """Take a file that is there; where the file system knows no locks, do nothing.
+
+        Raises:
+            BadInput: It cannot be read, or was removed meanwhile.
+            Busy: Another command that still runs has it.
+        """
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._descriptors.append(descriptor)
+            _lock(descriptor)
+            gone = not os.path.samestat(os.fstat(descriptor), path.stat())
+        except BlockingIOError:
+            raise Busy(
+                f"{path} belongs to another command that still runs; {NOTHING}",
+                hint="wait for its end; it says what became of the batch",
+            ) from None
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+        if gone:
+            raise BadInput(f"{path} was settled by another command; {NOTHING}")
+
+    def close(self) -> None:
+        """Let go."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
+            raise
 
 
 def sync_folder(folder: Path) -> None:

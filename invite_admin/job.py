@@ -5,12 +5,13 @@ The order of delivery and COMMIT is the tool's first promise, so it stands here 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from invite_admin import errors, output, sinks
 from invite_admin.bounds import TimeUp, bounded
+from invite_admin.codes import shown_path
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
@@ -65,9 +66,8 @@ class Job:
         Args:
             make: Returns None where nothing is to be made.
         """
-        with self.run.stoppable():
-            place = ToFile if self.target.path else ToOutput
-            delivery: Delivery = place(self.run, self.target)
+        place: Callable[[Run, Target], Delivery] = ToFile if self.target.path else ToOutput
+        with self.run.stoppable(), closing(place(self.run, self.target)) as delivery:
             report = self._retried(lambda: self._deliver(make, delivery))
             if report is not None:
                 delivery.confirm(report)
@@ -232,7 +232,7 @@ class Job:
 
     def _close(self, report: Report) -> None:
         if self.target.path:
-            self.run.say(f"written to {self.target.path}")
+            self.run.say(f"written to {shown_path(self.target.path)}")
         self.conclude(report)
 
     def conclude(self, report: Report) -> None:

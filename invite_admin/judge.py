@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from invite_admin import catalogue
+from invite_admin import admin, catalogue
+from invite_admin.admin import AUDIT_TABLE, REVOKED
 from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts
 from invite_admin.model import Capability
 from invite_admin.picking import Picker
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
 
 INSERTED = ("id", "code_hash", "code_mask", "credits", "expires_at", "note", "created_by")
 UPDATED = ("expires_at", "note")
-REVOKED = ("revoked_at", "revoked_by")
 BASE = (
     *("id", "code_mask", "credits", "expires_at", "note", "created_at"),
     *("redeemed_by", "redeemed_email", "redeemed_at"),
 )
-AUDIT_TABLE = "audit.admin_audit_logs"
 AUDITED = (
     *("actor_user_id", "actor_email", "action", "target_id", "after_value", "request_id"),
     "created_at",
@@ -131,7 +130,7 @@ class _Judge(Picker):
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
-        if unfit := self._unfit(name):
+        if unfit := admin.unfit(name, self.facts, self.settings, self.columns):
             return unfit
         callers = self.facts.functions[name]
         if role := self._pick(callers.__contains__):
@@ -139,43 +138,6 @@ class _Judge(Picker):
         grantee = self.settings.write_role or "YOUR_LOGIN"
         grant = f"GRANT EXECUTE ON FUNCTION public.{name}({FUNCTIONS[name]}) TO {grantee}"
         return self._lacking(callers.__contains__, self._barred(f"call public.{name}"), grant)
-
-    def _unfit(self, name: str) -> Way | None:
-        """Return why a function cannot be used, whoever calls it; None where it can."""
-        if self.name != catalogue.WRITTEN:
-            return Way(
-                block=Block.OTHER_TABLE,
-                reason=f"the admin functions write {catalogue.WRITTEN}, not {self.name}",
-                ask="correct `table` in the settings",
-            )
-        if name in self.facts.misfits:
-            return Way(
-                block=Block.OTHER_FUNCTION,
-                reason=f"public.{name} takes other arguments than this tool knows",
-                ask="ask for a version of this tool that knows it",
-            )
-        if AUDIT not in self.facts.relations or not set(REVOKED) <= self.columns:
-            return Way(
-                block=Block.HALF_APPLIED,
-                reason=f"public.{name} needs {AUDIT_TABLE} and the columns revoked_at and "
-                "revoked_by, and not all of them are there",
-                ask="ask the application's team for the rest of the migration",
-            )
-        if name in self.facts.forced:
-            return Way(
-                block=Block.FORCED,
-                reason=f"row-level security is forced on {self.name}, also for the owner of "
-                f"public.{name}",
-                ask="ask the application's team; the function cannot write as it is",
-            )
-        if name not in self.facts.functions:
-            return Way(
-                block=Block.NO_FUNCTION,
-                reason=f"the function public.{name} is missing, and a direct write would bypass "
-                "the audit log",
-                ask="ask the application's team for the missing migration",
-            )
-        return None
 
     def _direct(self, need: Capability) -> Way:
         if need is Capability.REVOKE and self.step == 1:

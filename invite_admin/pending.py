@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import __version__
-from invite_admin.codes import Secret, mask, read_name
+from invite_admin.codes import Secret, mask, read_name, shown_path
 from invite_admin.errors import BadInput, Failed
-from invite_admin.files import sync_folder, write_new
+from invite_admin.files import Hold, sync_folder, write_new
 from invite_admin.model import Batch, Minted, Terms
 
 if TYPE_CHECKING:
@@ -57,18 +57,19 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def write(path: Path, pending: Pending) -> None:
-    """Write and sync a pending file that does not exist yet, and its folder.
+def write(path: Path, pending: Pending, hold: Hold) -> None:
+    """Write and sync a pending file that does not exist yet, and its folder; then hold it.
 
     Raises:
         BadInput: There is such a file.
         Failed: It cannot be written.
     """
     write_new(path, "".join(_lines(pending)).encode())
+    hold.take(path)
 
 
-def rewrite(path: Path, pending: Pending) -> None:
-    """Replace a pending file as a whole.
+def rewrite(path: Path, pending: Pending, hold: Hold) -> None:
+    """Replace a pending file as a whole, by one that is held as well.
 
     Raises:
         Failed: It cannot be written.
@@ -77,10 +78,11 @@ def rewrite(path: Path, pending: Pending) -> None:
     try:
         new.unlink(missing_ok=True)
         write_new(new, "".join(_lines(pending)).encode())
+        hold.take(new)
         new.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        raise Failed(f"{path}: cannot be written: {error.strerror}") from None
+        raise Failed(f"{shown_path(path)}: cannot be written: {error.strerror}") from None
 
 
 def remove(path: Path) -> None:
@@ -100,17 +102,18 @@ def read(path: Path) -> Pending:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"{path}: cannot be read: {reason}") from None
+        raise BadInput(f"{shown_path(path)}: cannot be read: {reason}") from None
     *lines, last = text.splitlines(keepends=True) or [""]
     try:
         end = json.loads(last)
         if end != _end("".join(lines), len(lines) - 1):
-            raise BadInput(f"{path} was changed since it was written; nothing was done")
+            raise BadInput(f"{shown_path(path)} was changed since it was written; nothing was done")
         return _pending([json.loads(line) for line in lines])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"{path} is not a whole pending file, so its batch was never stored",
-            hint="remove it, and generate the batch anew",
+            f"{shown_path(path)} is no whole pending file; its run ended while writing it, before "
+            "it stored anything, unless somebody has cut it; nothing was done",
+            hint="where `invite list` shows no such batch, remove it and generate the batch anew",
         ) from None
 
 

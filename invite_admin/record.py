@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from invite_admin.codes import without_code
+from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Log:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._shown = path, without_code(str(path))
+        self._path, self._shown = path, shown_path(path)
         try:
             self._descriptor = _open(path)
         except OSError as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC
 from typing import TYPE_CHECKING
 
 from invite_admin import pending, text
+from invite_admin.codes import shown_path
 from invite_admin.delivery import ToFile, withdrawn
 from invite_admin.errors import BadInput, Conflict, OverLimit
+from invite_admin.files import Hold
 from invite_admin.run import NOTHING_CHANGED, Target
 
 if TYPE_CHECKING:
@@ -36,11 +39,12 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
         InviteError: As for a new batch.
     """
     run = job.run
-    found = pending.read(path)
-    final = job.target.path or _final(path)
-    target = Target(found.form, final, found.raw, found.bom)
-    with run.stoppable():
-        delivery = ToFile(run, target, source=path)
+    with run.stoppable(), closing(Hold()) as hold:
+        hold.take(path)
+        found = pending.read(path)
+        final = job.target.path or _final(path)
+        target = Target(found.form, final, found.raw, found.bom)
+        delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
         delivery.confirm(report)
         job.conclude(report)
@@ -76,7 +80,9 @@ def _settled(
 def _final(path: Path) -> Path:
     """Return the result file that a pending file stands for."""
     if path.suffix != pending.SUFFIX:
-        raise BadInput(f"{path} is not named FILE{pending.SUFFIX}; name the result by --output")
+        raise BadInput(
+            f"{shown_path(path)} is not named FILE{pending.SUFFIX}; name the result by --output"
+        )
     return path.with_suffix("")
 
 

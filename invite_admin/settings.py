@@ -123,7 +123,7 @@ def _content(path: Path) -> str:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise OSError(0, f"it is larger than {LARGEST // 2**20} MiB")
-    return data.decode("utf-8-sig")
+    return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -90,6 +90,8 @@ class Forks:
                 (status,) = NUMBER.unpack(ours.recv(NUMBER.size))
             except BaseException as error:
                 os.kill(pid, signal.SIGKILL)
+                ours.settimeout(STOPPED)
+                ours.recv(NUMBER.size)  # it is gone once its status came
                 if not isinstance(error, TimeoutError):
                     raise
                 raise subprocess.TimeoutExpired(["invite", *start.arguments], timeout) from None
@@ -97,14 +99,14 @@ class Forks:
 
 
 @contextmanager
-def running() -> Iterator[Forks]:
+def running(program: Path = SERVER) -> Iterator[Forks]:
     """Start the server, with the modules loaded that the tests themselves see, and stop it."""
     ours, theirs = socket.socketpair()
     path = os.pathsep.join(filter(None, sys.path))
     with ours:
         with theirs:
             server = subprocess.Popen(
-                [sys.executable, "-P", str(SERVER), str(theirs.fileno())],
+                [sys.executable, "-P", str(program), str(theirs.fileno())],
                 env={"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

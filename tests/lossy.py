@@ -1,67 +1,118 @@
-"""A wire to the server that breaks in the worst moment: with COMMIT on its way, or its answer."""
+"""A wire to the server that breaks once, where it hurts most: at COMMIT, or at its answer."""
 
 from __future__ import annotations
 
 import select
 import socketserver
+import threading
 from contextlib import contextmanager
-from functools import partial
-from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
 
 from databases import make_url
 from psycopg.conninfo import conninfo_to_dict
 from tap import _connect
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
 
 COMMIT: Final = b"COMMIT\0"
 SIZE: Final = 65_536
 
 
+class Cut(Enum):
+    """Where the wire breaks."""
+
+    BYTE = "after so many bytes of the tool"
+    COMMIT = "with COMMIT on its way, which never arrives"
+    LATE = "with COMMIT on its way, which arrives later"
+    ANSWER = "with the answer to COMMIT on its way"
+    AFTER = "after the answer to COMMIT"
+
+
+@dataclass
+class Wire:
+    """What such a wire does, and what it did.
+
+    Attributes:
+        cut: Where it breaks, once.
+        number: Bytes for BYTE; seconds for LATE.
+        again: Whether a connection can be made after that.
+        url: The URL that leads over it.
+        broken: Whether it broke.
+        sent: Bytes that the tool has sent in all.
+    """
+
+    cut: Cut
+    number: float = 0
+    again: bool = True
+    url: str = ""
+    broken: bool = False
+    sent: int = 0
+
+
 @contextmanager
-def lossy(url: str, *, arrives: bool) -> Iterator[str]:
-    """Yield a URL that leads to the same database over such a wire.
+def lossy(url: str, cut: Cut, number: float = 0, *, again: bool = True) -> Iterator[Wire]:
+    """Yield a wire to the same database, which breaks once.
 
     Args:
         url: Where to.
-        arrives: Whether the server gets COMMIT, and only its answer is lost.
+        cut: Where it breaks.
+        number: Bytes for BYTE; seconds for LATE.
+        again: Whether a connection can be made after that.
     """
     parameters = {k: str(v) for k, v in conninfo_to_dict(url).items() if v is not None}
-    handler = partial(_Wire, parameters=parameters, arrives=arrives)
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+    wire = Wire(cut, number, again)
+
+    class Passing(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            if wire.again or not wire.broken:
+                with _connect(parameters) as far:
+                    _pass(wire, self.request, far)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Passing) as server:
         host, port = server.server_address[:2]
-        taking = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        taking = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         taking.start()
         own = {"host": str(host), "port": str(port), "sslmode": "disable", "gssencmode": "disable"}
+        wire.url = make_url({**parameters, **own})
         try:
-            yield make_url({**parameters, **own})
+            yield wire
         finally:
             server.shutdown()
             taking.join()
 
 
-class _Wire(socketserver.BaseRequestHandler):
-    """One connection."""
+def _pass(wire: Wire, near: socket.socket, far: socket.socket) -> None:
+    """Pass bytes both ways until the wire breaks, or one side ends."""
+    while True:
+        ready, _, _ = select.select([near, far], [], [])
+        if far in ready:
+            piece = far.recv(SIZE)
+            if not piece:
+                return
+            near.sendall(piece)
+        if near in ready:
+            piece = near.recv(SIZE)
+            wire.sent += len(piece)
+            if not piece or _breaks(wire, piece, near, far):
+                return
+            far.sendall(piece)
 
-    def __init__(self, *args: Any, parameters: dict[str, str], arrives: bool) -> None:  # noqa: ANN401 - as socketserver calls it
-        self.parameters, self.arrives = parameters, arrives
-        super().__init__(*args)
 
-    def handle(self) -> None:
-        """Pass bytes both ways until COMMIT comes, or one side ends."""
-        near = self.request
-        with _connect(self.parameters) as far:
-            while True:
-                ready, _, _ = select.select([near, far], [], [])
-                for source, drain in ((near, far), (far, near)):
-                    if source not in ready:
-                        continue
-                    piece = source.recv(SIZE)
-                    ends = not piece or COMMIT in piece
-                    if not ends or self.arrives:
-                        drain.sendall(piece)
-                    if ends:
-                        far.recv(SIZE if self.arrives and piece else 0)
-                        return
+def _breaks(wire: Wire, piece: bytes, near: socket.socket, far: socket.socket) -> bool:
+    """Break at this piece of the tool's, where that was asked for; tell whether it broke."""
+    if wire.broken or (wire.sent <= wire.number if wire.cut is Cut.BYTE else COMMIT not in piece):
+        return False
+    wire.broken = True
+    if wire.cut is Cut.LATE:
+        near.shutdown(2)
+        threading.Event().wait(wire.number)
+    if wire.cut in {Cut.LATE, Cut.ANSWER, Cut.AFTER}:
+        far.sendall(piece)
+        answer = far.recv(SIZE)
+        if wire.cut is Cut.AFTER:
+            near.sendall(answer)
+    return True

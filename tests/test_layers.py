@@ -21,8 +21,9 @@ THIRD_PARTY: Final = {
     "click": {"cli", "commands", "options", "params", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "catalogue"},
-    "psycopg": {"store", "database", "conninfo", "server", "sqlstates", "sandbox"},
+    "sqlalchemy": {"store", "database", "session", "catalogue"},
+    "psycopg": {"store", "database", "session", "conninfo", "server", "sqlstates", "sandbox"},
+    "tenacity": {"retries"},
 }
 """What is not in the standard library, and the only units that know it."""
 SPEAKERS: Final = {
@@ -30,7 +31,9 @@ SPEAKERS: Final = {
     "changing._Changing.ask": "its question",
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
-    "sinks.StandardOutput._guarded": "points a broken standard output elsewhere",
+    "sinks.StandardOutput.finish": "points a broken standard output elsewhere",
+    "entry.main": "the voice before the tool is loaded",
+    "record.Log.write": "appends to the log, which is no standard stream",
     "sinks.StandardOutput.discard": "likewise, for what was not delivered",
 }
 """The only functions that write to a standard stream, and why; `cli` opens them."""

@@ -15,7 +15,7 @@ from batches import line, stored
 from connecting import BRIEF
 from databases import ACTOR, BANNED, hash_of, make_code
 from leaks import Secrets
-from lossy import lossy
+from lossy import Cut, lossy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,8 +88,8 @@ def test_failures(invite: Invite, database: Database) -> None:
 
 def test_an_outcome_that_is_not_known(invite: Invite, database: Database) -> None:
     """Where the answer to COMMIT is lost for good, the line has the id that settles it."""
-    with lossy(database.url("admin_runtime"), arrives=True) as url:
-        env = {"INVITE_DATABASE_URL": url}
+    with lossy(database.url("admin_runtime"), Cut.ANSWER) as wire:
+        env = {"INVITE_DATABASE_URL": wire.url}
         ids = [str(database.insert_code()) for _ in range(2)]
         done = invite("--log-file", LOG, "revoke", *ids, "--yes", env=env)
     [audited] = database.rows("select distinct request_id from audit.admin_audit_logs")

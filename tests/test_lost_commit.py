@@ -1,53 +1,89 @@
-"""`generate`, when COMMIT was sent and no answer came: it says so, and how to settle it."""
+"""The answer to COMMIT is lost: the tool finds out what is true, says so, and how to settle it."""
 
 from __future__ import annotations
 
 import shlex
-import stat
 from typing import TYPE_CHECKING
 
 import pytest
-from batches import BOTH_WAYS, hashes, line, stored
-from databases import hash_of
-from lossy import lossy
+from batches import BOTH_WAYS, check_paired, line, stored
+from lossy import Cut, lossy
+
+from invite_admin import settle
+from invite_admin.cli import run
 
 if TYPE_CHECKING:
     from databases import Database
-    from tool import Invite, Result
+    from tool import Invite
 
-ARRIVES = pytest.mark.parametrize("arrives", [True, False], ids=["stored", "not stored"])
-
-
-def lost(
-    invite: Invite, database: Database, login: str, *more: str, arrives: bool
-) -> tuple[Result, list[str]]:
-    """Make 50 codes over the wire that breaks; return the result and the words of its hint."""
-    with lossy(database.url(login), arrives=arrives) as url:
-        done = invite(*line(50, 1, *more), login=login, env={"INVITE_DATABASE_URL": url})
-    assert 10 == done.exit_code, done.stderr
-    assert "invite: unknown: the connection was lost after COMMIT was sent" in done.stderr
-    assert "Traceback" not in done.stderr
-    [hint] = [text for text in done.stderr.splitlines() if text.startswith("hint: do not repeat")]
-    return done, shlex.split(hint.partition("; see ")[2])
+ARRIVES = pytest.mark.parametrize("cut", [Cut.ANSWER, Cut.COMMIT], ids=["stored", "not stored"])
+SHORT = {"timeouts": {"connect": 1}}
 
 
 @ARRIVES
 @BOTH_WAYS
-def test_settled(invite: Invite, database: Database, login: str, *, arrives: bool) -> None:
-    """The codes shown are neither called stored nor void; the command named tells which."""
-    done, words = lost(invite, database, login, "--format", "json", arrives=arrives)
-    shown = {hash_of(code["code"]) for code in done.json}
-    assert (set(hashes(database).values()) or shown) == shown
-    assert ("void" in done.stderr, "delivered and stored" in done.stderr) == (False, False)
-    assert "invite" == words[0]
-    rows = invite(*words[1:], "--format", "json", login=login).json
-    assert (50 if arrives else 0) == stored(database) == len(rows)
+def test_output(invite: Invite, database: Database, login: str, cut: Cut) -> None:
+    """The codes shown are called stored, exit 0, or void, exit 1, as they are."""
+    with lossy(database.url(login), cut) as wire:
+        url = {"INVITE_DATABASE_URL": wire.url}
+        done = invite(*line(50, 1, "--format", "json"), login=login, env=url)
+    is_stored = cut is Cut.ANSWER
+    assert (0 if is_stored else 1, 50 if is_stored else 0) == (done.exit_code, stored(database))
+    assert 50 == len(done.json)
+    assert "no answer to COMMIT; looking whether the batch is there, at most 60 s" in done.stderr
+    assert is_stored == ("delivered and stored" in done.stderr)
+    assert is_stored != ("nothing was stored; the codes shown are void" in done.stderr)
+    if is_stored:
+        check_paired(database, done.json)
 
 
 @ARRIVES
-def test_file_is_kept(invite: Invite, database: Database, *, arrives: bool) -> None:
-    """The file is kept, for it may be the only place of codes that are live."""
-    path = invite.folder / "codes.csv"
-    lost(invite, database, "admin_runtime", "--output", str(path), arrives=arrives)
-    assert 51 == len(path.read_text().splitlines())
-    assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+@BOTH_WAYS
+def test_file(invite: Invite, database: Database, login: str, cut: Cut) -> None:
+    """The file is there where the batch is stored; else neither it nor a pending file."""
+    path = invite.folder / "codes.json"
+    with lossy(database.url(login), cut) as wire:
+        url = {"INVITE_DATABASE_URL": wire.url}
+        done = invite(*line(50, 1, "--output", str(path)), login=login, env=url)
+    is_stored = cut is Cut.ANSWER
+    left = {entry.name for entry in invite.folder.iterdir()} - {"invite.toml"}
+    assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database))
+    assert ({"codes.json"} if is_stored else set()) == left
+    assert is_stored != ("did not happen; nothing was stored" in done.stderr)
+
+
+@ARRIVES
+@pytest.mark.parametrize("to_file", [True, False], ids=["file", "output"])
+def test_unreachable(
+    invite: Invite,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    cut: Cut,
+    *,
+    to_file: bool,
+) -> None:
+    """A server that stays away leaves it open: exit 10, and the command named settles it."""
+    path = invite.folder / "codes.json"
+    where = ("--output", str(path)) if to_file else ("--format", "json")
+    monkeypatch.setattr(settle, "REACH", 1)
+    for name, value in invite.prepare(settings=SHORT).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(invite.folder)
+    with lossy(database.url("admin_runtime"), cut, again=False) as wire:
+        monkeypatch.setenv("INVITE_DATABASE_URL", wire.url)
+        assert 10 == run(line(50, 1, *where))
+    said = capfd.readouterr().err
+    assert "invite: unknown: COMMIT was sent and no answer came" in said
+    assert ("void" in said, "delivered and stored" in said) == (False, False)
+    [hint] = [text for text in said.splitlines() if text.startswith("hint: do not repeat it; run")]
+    words = shlex.split(hint.partition("; run ")[2])
+    is_stored = cut is Cut.ANSWER
+    assert 50 * is_stored == stored(database)
+    settled = invite(*words[1:], *(() if to_file else ("--format", "json")))
+    if to_file:
+        assert ["invite", "generate", "--resume", f"{path}.pending"] == words
+        assert (0, True) == (settled.exit_code, path.exists())
+        assert 50 == stored(database)
+    else:
+        assert 50 * is_stored == len(settled.json)

@@ -114,6 +114,12 @@ def test_ids(text: str) -> None:
     assert (Kind.ID, ID, False) == read(text)
 
 
+@pytest.mark.parametrize("around", ["{}.", '"{}"', "({}),", "\u2039{}\u203a", "\u300c{}\u300d!"])
+def test_what_a_message_puts_around_a_code(around: str) -> None:
+    """Quotes, brackets and stops are dropped; the application would refuse them."""
+    assert (Kind.CODE, hash_of(CODE), True) == read(around.format(CODE))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -137,8 +143,6 @@ def test_ids(text: str) -> None:
         "JYOTISH-ABC\u0663-EFGH",
         "JYOTISH-ABCD-EFG\udc80",
         "KYOTISH-ABCD-EFGH",
-        f"{CODE}.",
-        f'"{CODE}"',
         f"{CODE} {CODE}",
         f"{CODE},{CODE}",
         hash_of(CODE),

@@ -112,7 +112,7 @@ def test_times_that_do_not_exist(text: str) -> None:
         "1e3d",
         "1_000d",
         "1,000d",
-        "9999999d",
+        "9999999999d",
         "\u0663\u0660d",
         "\uff13\uff10d",
         "\uff12\uff10\uff12\uff16-12-31",

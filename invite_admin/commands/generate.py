@@ -14,7 +14,7 @@ from invite_admin.errors import BadInput
 from invite_admin.job import Job
 from invite_admin.model import Batch, Capability, Terms
 from invite_admin.options import as_command, report_options
-from invite_admin.repeats import refuse_repeat
+from invite_admin.repeats import Wanted
 from invite_admin.report import Report
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Order:
             batches.begin(self.request_id)
         if self.request_id is not None:
             run.record.request_id = self.request_id
-            refuse_repeat(run, batches, self.request_id, self.count, terms, self.expires)
+            fixed = self.expires is None or self.expires.span is None
+            Wanted(self.request_id, self.count, terms, fixed).refuse_repeat(run, batches)
         if terms.expires_at is None:
             run.say("warning: these codes never expire; --expires sets an end")
         if self.dry_run:
@@ -146,7 +147,8 @@ def _generate(  # noqa: PLR0913 - one argument an option
         resuming.resume(job, resume, batch_report)
         return
     if count is None or points is None:
-        raise BadInput("--count and --points are needed; there is no default for either")
+        missing = "--count" if count is None else "--points"
+        raise BadInput(f"{missing} is missing", hint="run `invite generate --help`")
     output.check_held(target.form, count)
     order = Order(count, points, expires, note or None, request_id, dry_run)
     job.deliver(lambda store, batches: order.make(run, store, batches))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from invite_admin import runbook
+from invite_admin.codes import shown_path
 from invite_admin.conninfo import configured
 from invite_admin.errors import BadInput, Failed
 from invite_admin.job import Job
@@ -108,19 +109,21 @@ def _print(run: Run, page: str) -> None:
 def _compare(run: Run, path: Path, page: str) -> None:
     kept = _read(path) or ""
     if kept == page:
-        run.say(f"{path} is current")
+        run.say(f"{shown_path(path)} is current")
         return
     diff = difflib.unified_diff(
         kept.splitlines(keepends=True), page.splitlines(keepends=True), str(path), "as it should be"
     )
     _print(run, "".join(diff))
-    raise Failed(f"{path} is stale; nothing was changed", hint="run the same without --check")
+    raise Failed(
+        f"{shown_path(path)} is stale; nothing was changed", hint="run the same without --check"
+    )
 
 
 def _keep(run: Run, path: Path, page: str) -> None:
     """Replace the page only where its text differs, as a whole, its mode kept."""
     if _read(path) == page:
-        run.say(f"{path} is current; left as it is")
+        run.say(f"{shown_path(path)} is current; left as it is")
         return
     kept = path.resolve()  # a link stays a link
     new = kept.with_name(f".{kept.name}.new")
@@ -132,8 +135,8 @@ def _keep(run: Run, path: Path, page: str) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink()
-        raise Failed(f"{path} cannot be written: {error.strerror}") from None
-    run.say(f"{path} was written")
+        raise Failed(f"{shown_path(path)} cannot be written: {error.strerror}") from None
+    run.say(f"{shown_path(path)} was written")
 
 
 def _read(path: Path) -> str | None:
@@ -143,11 +146,11 @@ def _read(path: Path) -> str | None:
         BadInput: It is a device, a pipe or a folder, which a page must not take the place of.
     """
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - these never raise
-        raise BadInput(f"{path} is no ordinary file; nothing was changed")
+        raise BadInput(f"{shown_path(path)} is no ordinary file; nothing was changed")
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Failed(f"{path} cannot be read: {reason}") from None
+        raise Failed(f"{shown_path(path)} cannot be read: {reason}") from None

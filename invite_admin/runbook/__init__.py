@@ -92,7 +92,7 @@ class _Writer:
         words = shlex.split(line)
         if words[0] != "invite":
             return
-        root = click.Context(self._tree, info_name="invite")
+        root = click.Context(self._tree, info_name="invite", **self._tree.context_settings)
         command = self._tree.get_command(root, words[1])
         if command is None:
             root.fail(f"the page uses `{words[1]}`, which is not there")

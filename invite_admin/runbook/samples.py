@@ -157,11 +157,8 @@ class Samples:
         return self._revoked(21, 22)
 
     def _of_stats(self) -> str:
-        return (
-            self._stats([("all", 8, 0, 2, 6)], Layout.RECORDS)
-            if self._can_revoke
-            else (self._stats([("all", 5, 3, 2, 0)], Layout.RECORDS))
-        )
+        counts = ("all", 8, 0, 2, 6) if self._can_revoke else ("all", 5, 3, 2, 0)
+        return self._stats([counts], Layout.RECORDS)
 
     def _of_stats_by_note(self) -> str:
         rows = [(FRIDAY, 5, 0, 2, 3), ("sunday testers", 3, 0, 0, 3)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from invite_admin.admin import REVOKED
 from invite_admin.catalogue import (
     AUDIT,
     AUTH,
@@ -16,7 +17,7 @@ from invite_admin.catalogue import (
     Facts,
     Sight,
 )
-from invite_admin.judge import AUDITED, BASE, HIDEABLE, REVOKED, read_shape
+from invite_admin.judge import AUDITED, BASE, HIDEABLE, read_shape
 from invite_admin.settings import Settings
 
 if TYPE_CHECKING:

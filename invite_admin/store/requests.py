@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from invite_admin.admin import AUDIT_TABLE
 from invite_admin.errors import BadInput
-from invite_admin.judge import AUDIT_TABLE
 
 if TYPE_CHECKING:
     from invite_admin.model import Actor
