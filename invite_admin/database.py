@@ -6,13 +6,13 @@ Every statement of the tool goes through a ``Session``; every failure leaves it 
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import sqlalchemy as sa
 from psycopg.types.datetime import TimestamptzLoader
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from invite_admin import conninfo, sqlstates
@@ -70,10 +70,11 @@ class Database:
             InviteError: The server cannot be reached, or refuses the login.
         """
         connection = self._connect()
+        driver = connection.connection.driver_connection
         try:
             yield Session(connection, self.settings, writing=writing)
         finally:
-            _close(connection)
+            _close(connection, driver)
 
 
 class _TolerantLoader(TimestamptzLoader):
@@ -101,9 +102,8 @@ def _creator(parameters: dict[str, str]) -> Callable[[], psycopg.Connection[Any]
     return connect
 
 
-def _close(connection: sa.Connection) -> None:
+def _close(connection: sa.Connection, driver: Any) -> None:  # noqa: ANN401 - SQLAlchemy's word for it
     """Roll back what was not committed and disconnect, whatever state the connection is in."""
-    try:
+    with suppress(SQLAlchemyError, psycopg.Error):
         connection.close()
-    except (DBAPIError, psycopg.Error):
-        connection.invalidate()
+    driver.close()

@@ -123,8 +123,10 @@ def _has_id(header: str) -> bool:
 
 def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
     """Yield the ids of a table, each with the line where its row begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    place, width, line = -1, 0, 1
+    table = text.lstrip()
+    before = text.count("\n", 0, len(text) - len(table))
+    reader = csv.reader(io.StringIO(table, newline=""), strict=True)
+    place, width, line = -1, 0, before + 1
     try:
         for row in reader:
             if place >= 0 and any(row):
@@ -137,7 +139,7 @@ def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
                 yield line, _id_of({"id": row[place]}, f"{source}, line {line}")
             elif any(map(str.strip, row)):
                 place, width = row.index("id"), len(row)
-            line = reader.line_num + 1
+            line = before + reader.line_num + 1
     except csv.Error:
         raise BadInput(f"{source}, line {line}: not CSV; nothing was changed", hint=_HINT) from None
 

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from properties import PATIENT
 
@@ -172,6 +172,8 @@ def test_other_encodings(path: Path, data: bytes, line: int) -> None:
 
 @PATIENT
 @given(st.one_of(st.binary(max_size=80), st.text('[]{}",:\n\r id', max_size=40).map(str.encode)))
+@example(b"\tid")
+@example(b'\n \t"id"\nx')
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     """Whatever a file holds, it is read or refused in one line."""
     path = tmp_path_factory.getbasetemp() / "any"
