@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import mmap
-import os
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from batches import BOTH_WAYS, line, stored
+from faults.tally import LONG
 from stock import make_many, revoked, snapshot
 from tool import TIMEOUT
 from waiting import await_gone
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
-LONG: Final = os.environ.get("INVITE_FAULTS") == "long"
 IMPATIENT: Final = {"timeouts": {"idle": 2}}
 MANY: Final = 400  # more than a small pipe and the tool's own buffer hold
 USERS: Final = {"owner": "invite_test_owner", "admin_runtime": "admin_runtime"}
