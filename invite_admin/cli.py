@@ -8,6 +8,7 @@ import pkgutil
 import signal
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,13 +41,18 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
         """Return the names of the commands."""
-        return sorted(m.name.rstrip("_") for m in pkgutil.iter_modules(commands.__path__))
+        return sorted(_modules())
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - Click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
         """Load one command; None where there is none of that name."""
-        if cmd_name not in self.list_commands(ctx):
+        module = _modules().get(cmd_name)
+        if module is None:
             return None
-        found = importlib.import_module(f"{commands.__name__}.{_module(cmd_name)}")
+        found = importlib.import_module(f"{commands.__name__}.{module}")
         command: click.Command = found.command
         return command
 
@@ -63,9 +69,10 @@ class Commands(click.Group):
             ) from None
 
 
-def _module(name: str) -> str:
-    known = {m.name for m in pkgutil.iter_modules(commands.__path__)}
-    return name if name in known else f"{name}_"
+@cache
+def _modules() -> dict[str, str]:
+    """Return the commands' names, each with its module's."""
+    return {m.name.rstrip("_"): m.name for m in pkgutil.iter_modules(commands.__path__)}
 
 
 @dataclass

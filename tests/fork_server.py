@@ -40,7 +40,8 @@ def load() -> None:
     for name in (*HEAVY, *ours):
         with suppress(Exception):
             importlib.import_module(name)
-    # Another user's process may not reach the interpreter's files any more.
+    # Another user's process may not reach the interpreter's files, or ours, any more.
+    importlib.import_module("invite_admin.cli")._modules()
     for name in ENCODINGS:
         codecs.lookup(name)
     gc.collect()

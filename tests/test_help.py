@@ -10,7 +10,7 @@ import pytest
 
 import invite_admin
 from invite_admin import commands
-from invite_admin.cli import cli, run
+from invite_admin.cli import _modules, cli, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +147,15 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"invite {invite_admin.__version__}\n" == capsys.readouterr().out
 
 
+@pytest.fixture
+def found_anew() -> Iterator[None]:
+    """Let the commands be looked for again, before and after the test."""
+    _modules.cache_clear()
+    yield
+    _modules.cache_clear()
+
+
+@pytest.mark.usefixtures("found_anew")
 def test_a_command_is_found_by_being_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
