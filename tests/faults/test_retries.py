@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import select
 import socketserver
-from contextlib import contextmanager
 from functools import partial
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import incall
 import pytest
@@ -17,18 +15,14 @@ from batches import check_nothing, check_paired, line, stored
 from connecting import BRIEF, changed
 from databases import make_url
 from hostile import failure
-from lossy import COMMIT, SIZE
-from psycopg.conninfo import conninfo_to_dict
+from refusing import parameters_of, refusing
 from stock import BOTH_WAYS, outcomes, revoked
-from tap import Heard, _connect, _Pair
+from tap import Heard, _Pair
 from waiting import read_until
 
 from invite_admin import retries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from socket import socket
-
     from databases import Database
     from tool import Invite, Result
 
@@ -51,11 +45,6 @@ ALWAYS: Final = TWICE.replace("<= 2", "> 0")
 def pauses(done: Result) -> list[float]:
     """Return the pauses that were said, in seconds."""
     return [float(found) for found in re.findall(rf"{AGAIN}([0-9.]+) s", done.stderr)]
-
-
-def parameters_of(url: str) -> dict[str, str]:
-    """Return libpq's parameters of a URL."""
-    return {k: str(v) for k, v in conninfo_to_dict(url).items() if v is not None}
 
 
 class Late(socketserver.ThreadingTCPServer):
@@ -191,53 +180,6 @@ def test_given_up(
     assert ("", True) == (told.out, AGAIN in told.err)
     assert "invite: busy: another transaction got in the way; nothing was " in told.err
     assert (1, set()) == (stored(database), revoked(database))
-
-
-def refusal(state: str) -> bytes:
-    """Return a server's answer to a COMMIT that it refuses."""
-    fields = "".join(f"{k}{v}\0" for k, v in (("S", "ERROR"), ("C", state), ("M", "not today")))
-    content = fields.encode() + b"\0"
-    return b"E" + (len(content) + 4).to_bytes(4) + content + b"Z\0\0\0\x05I"
-
-
-class _Refusing(socketserver.BaseRequestHandler):
-    """A way to the server on which COMMIT is answered with a refusal, and never arrives."""
-
-    def __init__(self, *args: Any, parameters: dict[str, str], answer: bytes) -> None:  # noqa: ANN401 - as socketserver calls it
-        self.parameters, self.answer = parameters, answer
-        super().__init__(*args)
-
-    def handle(self) -> None:
-        """Pass bytes both ways until one side ends."""
-        near = self.request
-        with _connect(self.parameters) as far:
-            while True:
-                ready, _, _ = select.select([near, far], [], [])
-                for source, drain in ((near, far), (far, near)):
-                    if source in ready and not self._pass(source, drain):
-                        return
-
-    def _pass(self, source: socket, drain: socket) -> bool:
-        piece = source.recv(SIZE)
-        if COMMIT in piece:
-            source.sendall(self.answer)
-        else:
-            drain.sendall(piece)
-        return bool(piece)
-
-
-@contextmanager
-def refusing(url: str, state: str) -> Iterator[str]:
-    """Yield a URL that leads to the same database, where COMMIT is refused with this SQLSTATE."""
-    to = parameters_of(url)
-    handler = partial(_Refusing, parameters=to, answer=refusal(state))
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
-        own = {"host": "127.0.0.1", "port": str(server.server_address[1])}
-        try:
-            yield make_url({**to, **own, "sslmode": "disable", "gssencmode": "disable"})
-        finally:
-            server.shutdown()
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01"])
