@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pytest
     from databases import Connection, Database
 
-RACES: Final = times(30, 500)  # on each way to write
+RACES: Final = times(100, 500)  # on each way to write
 STATEMENTS: Final = 5
 """A revoke of one code locks its row with the third; the redemption sets off with one of these."""
 
