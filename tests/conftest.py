@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 CHOICE: Final = pytest.StashKey[servers.Choice]()
 USED: Final = pytest.StashKey[str]()
 LAST_STEP: Final = 3
+SLOW: Final = frozenset(
+    {
+        *("test_pages", "test_sandbox_server", "test_pooler", "test_secrets", "test_signals"),
+        *("test_blocked_output", "test_change_refusals", "test_log_file", "test_request_id"),
+    }
+)
+"""Modules that take long, beside the fault suite; the whole check runs them too."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,8 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the database server, so that it can be run on another one as well."""
+    """Mark what takes long, and what can be run on another database server as well."""
     for item in items:
+        if "faults" in item.path.parts or item.path.stem in SLOW:
+            item.add_marker("slow")
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker("database")
             if pooler.wanted() and (reason := pooled.reason_against(item.nodeid)):
