@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -90,7 +90,8 @@ class Forks:
             try:
                 (status,) = NUMBER.unpack(ours.recv(NUMBER.size))
             except BaseException as error:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it ended by itself meanwhile
+                    os.kill(pid, signal.SIGKILL)
                 ours.settimeout(STOPPED)
                 ours.recv(NUMBER.size)  # it is gone once its status came
                 if not isinstance(error, TimeoutError):
