@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ from databases import PASSWORD, make_url
 from waiting import until
 
 from invite_admin.sandbox import binaries
+from invite_admin.sandbox.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +86,7 @@ def replicated() -> Iterator[tuple[Node, Node]]:
     with tempfile.TemporaryDirectory(prefix="invite-standby-") as name:
         folder = Path(name)
         _give(folder)
-        programs = _programs(folder)
+        programs = binaries.usable(Account.current(), folder).folder
         primary, standby = (
             Node(programs, folder / role, port)
             for role, port in zip(("primary", "standby"), _free_ports(2), strict=True)
@@ -118,18 +118,6 @@ def _make(primary: Node, folder: Path) -> None:
     password.chmod(0o644)
     options = ("--auth=scram-sha-256", f"--pwfile={password}", "--no-sync", "--encoding=UTF8")
     primary.run("initdb", "-D", str(primary.data), "-U", "postgres", "--locale=C", *options)
-
-
-def _programs(folder: Path) -> Path:
-    """Return the programs where the server's user can run them, copied where that needs be."""
-    installed = binaries.installed().folder
-    probe = [str(installed / "postgres"), "--version"]
-    try:
-        subprocess.run(probe, user=_user(), check=True, capture_output=True)
-    except OSError:
-        shutil.copytree(installed.parent, folder / "programs", symlinks=True)
-        return folder / "programs" / installed.name
-    return installed
 
 
 def _give(folder: Path) -> None:
