@@ -203,7 +203,9 @@ class Server:
             raise Failed(f"the sandbox's data cannot be made; see {self._process.log}")
         files.write_file(self._password, password)
         (making / "data").rename(self._data)
-        shutil.rmtree(making, ignore_errors=True)
+        # With what an initdb wrote whose command was killed: it ends where `wipe` took its folder.
+        for folder in self.folder.glob("making-*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str]) -> bool:
         log = files.open_private(self._process.log, os.O_TRUNC | os.O_APPEND)
