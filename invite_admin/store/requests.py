@@ -11,6 +11,8 @@ from invite_admin.admin import AUDIT_TABLE
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from invite_admin.model import Actor
     from invite_admin.session import Session
     from invite_admin.shape import Shape
@@ -21,6 +23,14 @@ from {AUDIT_TABLE}
 where request_id = :request_id and action = 'redemption_code.create'
   and (cast(:actor as uuid) is null or actor_user_id = cast(:actor as uuid))
 order by created_at, target_id
+"""
+
+
+_COUNT = f"""
+select count(*) from {AUDIT_TABLE}
+where request_id = :request_id and action = 'redemption_code.create'
+  and actor_user_id = cast(:actor as uuid)
+  and (cast(:ids as text[]) is null or target_id::text = any(cast(:ids as text[])))
 """
 
 
@@ -70,3 +80,19 @@ def made_under(
             hint="name the codes by --created-since and --created-until, or by --note",
         )
     return made
+
+
+def count_made(
+    session: Session, shape: Shape, request_id: str, actor: Actor, ids: Sequence[str] | None = None
+) -> int:
+    """Count what an actor made under a request id; ``ids`` counts only these, None all.
+
+    The audit log must be readable.
+    """
+    session.become(shape.audit.role)
+    values = {
+        "request_id": request_id,
+        "actor": actor.id,
+        "ids": None if ids is None else list(ids),
+    }
+    return int(session.execute(sa.text(_COUNT), values).scalar_one())
