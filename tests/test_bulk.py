@@ -292,7 +292,7 @@ def test_a_tenth(
 @BOTH_WAYS
 def test_memory(invite: Invite, database: Database, login: str) -> None:
     """The memory of the process does not grow with the number of codes."""
-    counts = (10_000, 60_000) if database.step > 2 else (10_000, 200_000)
+    counts = (10_000, 30_000) if database.step > 2 else (10_000, 200_000)
     peaks = []
     for count in counts:
         name = f"{count}.csv"

@@ -20,15 +20,12 @@ if TYPE_CHECKING:
     from invite_admin.store import Store
 
 _COUNT = """
-select count(*) from {table}
-where created_at = now() and credits = :points
-  and expires_at is not distinct from cast(:expires_at as timestamptz)
-  and note is not distinct from cast(:note as text)
+count(*) filter (
+    where credits = :points and expires_at is not distinct from cast(:expires_at as timestamptz)
+      and note is not distinct from cast(:note as text)
+)
 """
-_SUM = f"""
-select coalesce(sum(('x' || left(code_hash, {SUMMED}))::bit({4 * SUMMED})::bigint), 0)
-from {{table}} where created_at = now()
-"""
+_SUM = f"coalesce(sum(('x' || left(code_hash, {SUMMED}))::bit({4 * SUMMED})::bigint), 0)"
 
 
 def proved(store: Store, batch: Batch, checksum: int) -> bool:
@@ -39,32 +36,30 @@ def proved(store: Store, batch: Batch, checksum: int) -> bool:
         batch: The batch.
         checksum: Of the hashes that were sent.
     """
-    ways = store.shape.ways
-    seen = ways[Capability.READ]
-    if seen.available and _counted(store, batch, seen.role) != batch.count:
+    expected: dict[str | None, dict[str, int]] = {}
+    seen, looked_up = (store.shape.ways[need] for need in (Capability.READ, Capability.LOOKUP))
+    if seen.available:
+        expected[seen.role] = {_COUNT: batch.count}
+    timed = "created_at" in store.shape.readable(looked_up.role)
+    if looked_up.available and timed:
+        expected.setdefault(looked_up.role, {})[_SUM] = checksum
+    if looked_up.available and not timed and there(store, batch) != batch.count:
         return False
-    seen = ways[Capability.LOOKUP]
-    if not seen.available:
-        return True
-    if "created_at" not in store.shape.readable(seen.role):
-        return there(store, batch) == batch.count
-    store.session.become(seen.role)
-    query = sa.text(_SUM.format(table=_name(store, seen.role)))
-    return bool(store.session.execute(query).scalar() == checksum)
+    return all(
+        _asked(store, batch, role, list(parts)) == list(parts.values())
+        for role, parts in expected.items()
+    )
+
+
+def _asked(store: Store, batch: Batch, role: str | None, parts: list[str]) -> list[int]:
+    """Ask for some numbers about the rows of this transaction, in one statement."""
+    store.session.become(role)
+    terms, table = batch.terms, quoted(CodesTable(store.shape, role).table)
+    query = sa.text(f"select {', '.join(parts)} from {table} where created_at = now()")
+    wanted = {"points": terms.points, "expires_at": terms.expires_at, "note": terms.note}
+    return list(store.session.execute(query, wanted if _COUNT in parts else {}).one())
 
 
 def there(store: Store, batch: Batch) -> int:
     """Count those codes of a batch that the table has, by their hashes."""
     return sum(len(store.reads.taken(digests(piece.codes))) for piece in batch.codes)
-
-
-def _counted(store: Store, batch: Batch, role: str | None) -> int:
-    store.session.become(role)
-    terms = batch.terms
-    values = {"points": terms.points, "expires_at": terms.expires_at, "note": terms.note}
-    query = sa.text(_COUNT.format(table=_name(store, role)))
-    return int(store.session.execute(query, values).scalar_one())
-
-
-def _name(store: Store, role: str | None) -> str:
-    return quoted(CodesTable(store.shape, role).table)

@@ -164,12 +164,11 @@ class FunctionWrites:
             }
             for code, hash_ in zip(codes, hashes, strict=True)
         ]
-        batches = [
-            json.dumps(objects[start : start + CODES_A_CALL])
-            for start in range(0, len(objects), CODES_A_CALL)
-        ]
-        statement = self._over("cast(:batches as jsonb[])", catalogue.CREATE, "each.item")
-        rows = self.session.raw(statement, {"batches": batches, **self._who()}).all()
+        starts = range(0, len(objects), CODES_A_CALL)
+        calls = json.dumps([objects[start : start + CODES_A_CALL] for start in starts])
+        items = "jsonb_array_elements(cast(:calls as jsonb))"
+        statement = self._over(items, catalogue.CREATE, "each.item")
+        rows = self.session.raw(statement, {"calls": calls, **self._who()}).all()
         if [row.code_mask for row in rows] != [mask(code) for code in codes]:
             raise Failed(
                 "the database answered with other codes than were sent; nothing was stored"
@@ -198,7 +197,7 @@ class FunctionWrites:
     def _each(
         self, function: str, arguments: str, ids: Sequence[str], values: dict[str, Any]
     ) -> set[str]:
-        statement = self._over("cast(:ids as uuid[])", function, arguments)
+        statement = self._over("unnest(cast(:ids as uuid[]))", function, arguments)
         rows = self.session.raw(statement, {"ids": list(ids), **values, **self._who()})
         answered = [row.id for row in rows]
         if sorted(answered) != sorted(ids):
@@ -208,10 +207,10 @@ class FunctionWrites:
         return set(answered)
 
     def _over(self, items: str, function: str, arguments: str) -> sa.TextClause:
-        """Call a function once an item, in order, in one statement."""
+        """Call a function once an item of a set, in order, in one statement."""
         return sa.text(
             f"""select f.id::text as id, f.code_mask
-                from unnest({items}) with ordinality as each (item, number)
+                from {items} with ordinality as each (item, number)
                 cross join lateral public.{function}(
                     cast(:actor_id as uuid), cast(:actor_email as text),
                     cast(:actor_role as text), cast(:request_id as text), {arguments}
