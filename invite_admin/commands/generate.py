@@ -154,6 +154,9 @@ def _generate(  # noqa: PLR0913 - one argument an option
     The codes are stored only if every one of them was delivered: to a new file, or to whoever
     reads standard output. Their text is kept nowhere; what is lost is voided and made anew.
 
+    Without --output 10,000 codes are the most. `[limits] codes_per_batch` in the settings bounds
+    every batch; it can be raised to 1,000,000.
+
     \b
     Example: invite generate --count 50 --points 100 --expires 30d
              invite generate --count 50 --points 100 --output friday.csv
