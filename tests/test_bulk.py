@@ -147,6 +147,32 @@ def test_only_taken_anew(
 
 
 @pytest.mark.parametrize("database", [1], indirect=True)
+def test_other_eyes(invite: Invite, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another role may read the hash than the one that writes, each does its own part."""
+    database.execute("grant select on public.redemption_codes to admin_runtime")
+    database.execute(
+        "create policy seen on public.redemption_codes for select to admin_runtime using (true)"
+    )
+    before = database.insert_code(T)
+    scripted(monkeypatch, [A, T], [B])
+    assert 0 == incall.call(invite, *line(2, 1, "--output", "c.jsonl"))
+    check_paired(database, [{"id": str(before), "code": T}, *made_in(invite.folder / "c.jsonl")])
+
+
+@BOTH_WAYS
+def test_undone_is_not_counted(
+    database: Database, login: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece that was undone does not count as done."""
+    database.insert_code(T)
+    scripted(monkeypatch, [A, T], [B])
+    rows: list[int] = []
+    with opened(settings_of(database, login)) as store:
+        Batches(store).make(2, PLAIN, rows.append)
+    assert 2 == sum(rows)
+
+
+@pytest.mark.parametrize("database", [1], indirect=True)
 def test_nobody_may_look(
     invite: Invite, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
