@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from invite_admin.store import Store
     from invite_admin.store.requests import Made
 
+FIRST = 100  # codes by which an earlier batch is known
 SPARSE = 10  # a batch may take one in so many of the free codes
 MOST = 2**38  # rows that can be stored: a table of PostgreSQL ends at 2^45 bytes, a row has 2^7
 _MARK = """
@@ -70,13 +71,18 @@ class Batches:
         self._store.session.lock(Purpose.REQUEST, key)
 
     def made(self, request_id: str) -> list[Made]:
-        """Return what this actor made under a request id, as the audit log has it.
+        """Return the first codes that this actor made under a request id, by the audit log.
 
         Raises:
             InviteError: As ``requests.made_under`` says.
         """
         store = self._store
-        return made_under(store.session, store.shape, request_id, store.actor)
+        return made_under(store.session, store.shape, request_id, store.actor, FIRST)
+
+    def made_count(self, request_id: str, ids: Sequence[str] | None = None) -> int:
+        """Count what this actor made under a request id; ``ids`` counts only these, None all."""
+        store = self._store
+        return count_made(store.session, store.shape, request_id, store.actor, ids)
 
     def rows(self, made: Sequence[Made]) -> dict[str, Row]:
         """Return the codes that were made, as they are now, by id."""
@@ -142,10 +148,10 @@ class Batches:
         shape = self._store.shape
         if shape.by_functions and shape.audit.available:
             # By their ids: another batch may have taken the same request id since.
-            made = self._made_count(batch.request_id)
+            made = self.made_count(batch.request_id)
             if not made:
                 return False
-            known = sum(self._made_count(batch.request_id, piece.ids) for piece in batch.codes)
+            known = sum(self.made_count(batch.request_id, piece.ids) for piece in batch.codes)
             return made == known == batch.count or None
         if not shape.ways[Capability.LOOKUP].available:
             return None
@@ -159,10 +165,6 @@ class Batches:
         query = sa.text("select pg_xact_status(cast(:transaction as xid8))")
         fate = str(self._store.session.execute(query, {"transaction": transaction}).scalar())
         return {"committed": True, "aborted": False}.get(fate)
-
-    def _made_count(self, request_id: str, ids: Sequence[str] | None = None) -> int:
-        store = self._store
-        return count_made(store.session, store.shape, request_id, store.actor, ids)
 
     def _inserts(self, count: int, terms: Terms, advance: Callable[[int], None]) -> Inserts:
         self._store.allow_time(count)

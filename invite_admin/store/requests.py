@@ -23,6 +23,7 @@ from {AUDIT_TABLE}
 where request_id = :request_id and action = 'redemption_code.create'
   and (cast(:actor as uuid) is null or actor_user_id = cast(:actor as uuid))
 order by created_at, target_id
+limit :limit
 """
 
 
@@ -50,7 +51,11 @@ class Made:
 
 
 def made_under(
-    session: Session, shape: Shape, request_id: str, actor: Actor | None = None
+    session: Session,
+    shape: Shape,
+    request_id: str,
+    actor: Actor | None = None,
+    limit: int | None = None,
 ) -> list[Made]:
     """Return what was made under a request id.
 
@@ -59,6 +64,7 @@ def made_under(
         shape: Whether and as whom the audit log can be read.
         request_id: The id.
         actor: Only what this actor made; None for everybody's.
+        limit: How many rows at most; None for all.
 
     Raises:
         Unsupported: There is no audit log here, or nobody may read it.
@@ -68,7 +74,7 @@ def made_under(
     if not shape.audit.available:
         raise shape.audit.failure("`--request-id` is blocked here")
     session.become(shape.audit.role)
-    values = {"request_id": request_id, "actor": actor.id if actor else None}
+    values = {"request_id": request_id, "actor": actor.id if actor else None, "limit": limit}
     made = [
         Made(row.id, row.actor_email or "unknown", row.after_value or {})
         for row in session.execute(sa.text(_MADE), values)
