@@ -152,23 +152,13 @@ class FunctionWrites:
 
     def create(self, codes: Secrets, terms: Terms, advance: Callable[[int], None]) -> Created:
         """Store codes, at most ``CODES_A_CALL`` a call; the function answers in input order."""
-        expires_at = terms.expires_at.isoformat() if terms.expires_at else None
         hashes = digests(codes)
-        objects = [
-            {
-                "codeHash": hash_,
-                "codeMask": mask(code),
-                "credits": terms.points,
-                "expiresAt": expires_at,
-                "note": terms.note,
-            }
-            for code, hash_ in zip(codes, hashes, strict=True)
-        ]
-        starts = range(0, len(objects), CODES_A_CALL)
-        calls = json.dumps([objects[start : start + CODES_A_CALL] for start in starts])
+        starts = range(0, len(codes), CODES_A_CALL)
+        each = (slice(start, start + CODES_A_CALL) for start in starts)
+        calls = ",".join(_call(codes[some], hashes[some], terms) for some in each)
         items = "jsonb_array_elements(cast(:calls as jsonb))"
         statement = self._over(items, catalogue.CREATE, "each.item")
-        rows = self.session.raw(statement, {"calls": calls, **self._who()}).all()
+        rows = self.session.raw(statement, {"calls": f"[{calls}]", **self._who()}).all()
         if [row.code_mask for row in rows] != [mask(code) for code in codes]:
             raise Failed(
                 "the database answered with other codes than were sent; nothing was stored"
@@ -225,3 +215,15 @@ class FunctionWrites:
             "actor_role": self.actor.role,
             "request_id": self.request_id,
         }
+
+
+def _call(codes: Sequence[str], hashes: Sequence[str], terms: Terms) -> str:
+    """Return the codes of one call as the create function takes them."""
+    expires_at = terms.expires_at.isoformat() if terms.expires_at else None
+    shared = {"credits": terms.points, "expiresAt": expires_at, "note": terms.note}
+    return json.dumps(
+        [
+            {"codeHash": found, "codeMask": mask(code), **shared}
+            for code, found in zip(codes, hashes, strict=True)
+        ]
+    )
