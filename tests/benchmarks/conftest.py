@@ -47,12 +47,12 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def place(cluster: Cluster) -> Iterator[Place]:
-    """The server, psql and a folder; a long run ends here, with one sentence, without psql."""
+    """The server, psql and a folder."""
     with tempfile.TemporaryDirectory(prefix="invite-bench-") as folder:
         try:
             made = Place(cluster, Path(folder))
         except NoPsqlError as error:
-            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+            pytest.fail(str(error), pytrace=False)
         REPORT.machine = describe(made)
         yield made
 

@@ -46,12 +46,14 @@ class Report:
     """What one run has measured.
 
     Attributes:
+        judged: Whether there are as many codes as the reaches are for.
         machine: What it ran on, a line each.
         pairs: The rows of the table.
         alone: What the tool spent, by what runs it and for how many codes.
         profiles: Where its time went, by the work's name.
     """
 
+    judged: bool = LONG
     machine: list[str] = field(default_factory=list)
     pairs: list[Pairs] = field(default_factory=list)
     alone: dict[tuple[Side, int], list[Spent]] = field(default_factory=lambda: defaultdict(list))
@@ -91,7 +93,7 @@ class Report:
                 row.against,
                 f"{pairs.ratio:.2f}",
                 f"<= {row.reach:g}",
-                _met(holds=pairs.ratio <= row.reach),
+                self._met(holds=pairs.ratio <= row.reach),
                 _costs(pairs.tool),
                 _costs(pairs.bare),
             )
@@ -106,7 +108,7 @@ class Report:
                 f"at {FEW:,}",
                 f"{many / few:.2f}",
                 f"<= {PEAK_REACH:g}, under {PEAK_MOST / 1e6:.0f} MB",
-                _met(holds=many <= PEAK_REACH * few and many < PEAK_MOST),
+                self._met(holds=many <= PEAK_REACH * few and many < PEAK_MOST),
                 f"{many / 1e6:.0f} MB",
                 f"{few / 1e6:.0f} MB",
             )
@@ -122,14 +124,12 @@ class Report:
             functions = (f"`{function}` {share:.0%}" for function, share in found.functions.items())
             yield name, f"{found.computed:.0%}", ", ".join(functions)
 
+    def _met(self, *, holds: bool) -> str:
+        return ("yes" if holds else "**no**") if self.judged else "not judged"
+
 
 RATIOS: Final = ("work", "against", "ratio", "reach", "met", "the tool", "the other")
 PROFILE: Final = ("work", "it computes", "under the profiler")
-
-
-def _met(*, holds: bool) -> str:
-    """Say whether a reach was met; with fewer codes than the reach is for, it is not judged."""
-    return ("yes" if holds else "**no**") if LONG else "not judged"
 
 
 def _costs(runs: Sequence[Spent]) -> str:
