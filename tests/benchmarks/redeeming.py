@@ -48,7 +48,7 @@ def redeeming(database: Database) -> Iterator[list[float]]:
             ended.set()
         for one in running:
             latencies += one.result()
-    assert len(latencies) == database.value(REDEEMED)
+    assert PEOPLE + len(latencies) == database.value(REDEEMED)
 
 
 def _redeem(
@@ -62,13 +62,16 @@ def _redeem(
     taken: list[float] = []
     with database.connect("app_runtime") as connection:
         connection.prepare_threshold = None  # as behind a pooler
+        # The application's connections are old ones, and a first redemption plans its statements.
+        _redeem_one(connection, person, TESTERS[number], number)
         ready.wait(LONGEST)
         planned = time.perf_counter() + PAUSE * number / PEOPLE
         while not taken or not ended.is_set():
             late = time.perf_counter() > planned
             ended.wait(planned - time.perf_counter())
             begin = planned if late else time.perf_counter()
-            _redeem_one(connection, person, TESTERS[number], len(taken) * PEOPLE + number)
+            code = (1 + len(taken)) * PEOPLE + number
+            _redeem_one(connection, person, TESTERS[number], code)
             taken.append(time.perf_counter() - begin)
             planned += PAUSE
     return taken

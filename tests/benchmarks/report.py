@@ -49,21 +49,21 @@ class Report:
         judged: Whether there are as many codes as the reaches are for.
         machine: What it ran on, a line each.
         pairs: The rows of the table.
-        alone: What the tool spent, by what runs it and for how many codes.
+        spent: What each side spent, run by run, by how many codes it was for.
         profiles: Where its time went, by the work's name.
     """
 
     judged: bool = LONG
     machine: list[str] = field(default_factory=list)
     pairs: list[Pairs] = field(default_factory=list)
-    alone: dict[tuple[Side, int], list[Spent]] = field(default_factory=lambda: defaultdict(list))
+    spent: dict[tuple[Side, int], list[Spent]] = field(default_factory=lambda: defaultdict(list))
     profiles: dict[str, Profile] = field(default_factory=dict)
 
     def run(self, place: Place, side: Side, count: int) -> Spent:
         """Run one side once, and keep what it spent."""
-        spent = side(place, count)
-        self.alone[side, count].append(spent)
-        return spent
+        one = side(place, count)
+        self.spent[side, count].append(one)
+        return one
 
     def pair(self, place: Place, row: Row) -> None:
         """Run the pairs of a row, every other pair the other way round."""
@@ -100,9 +100,9 @@ class Report:
 
     def _peaks(self) -> Iterator[Sequence[str]]:
         for name, side in BULK.items():
-            if (side, FEW) not in self.alone or (side, MANY) not in self.alone:
+            if (side, FEW) not in self.spent or (side, MANY) not in self.spent:
                 continue
-            few, many = (median(s.peak for s in self.alone[side, n]) for n in (FEW, MANY))
+            few, many = (median(s.peak for s in self.spent[side, n]) for n in (FEW, MANY))
             yield (
                 f"peak memory at {MANY:,}: {name}",
                 f"at {FEW:,}",
@@ -115,9 +115,9 @@ class Report:
 
     def _growth(self) -> Iterator[Sequence[str]]:
         for count in SIZES:
-            spent = [self.alone.get((side, count)) for side in BULK.values()]
-            if any(spent):
-                yield f"{count:,}", *(_growing(runs) if runs else "" for runs in spent)
+            works = [self.spent.get((side, count)) for side in BULK.values()]
+            if any(works):
+                yield f"{count:,}", *(_growing(runs) if runs else "" for runs in works)
 
     def _profiles(self) -> Iterator[Sequence[str]]:
         for name, found in self.profiles.items():

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from benchmarks.profiles import profile
 from benchmarks.report import REPORT
-from benchmarks.rows import BULK, FORM, ROWS, SIZES
+from benchmarks.rows import BULK, FORM, MANY, ROWS, SIZES
 
 if TYPE_CHECKING:
     from benchmarks.place import Place
     from benchmarks.rows import Row
 
-PROFILED: Final = 100_000 if FORM else 1_000  # codes
+PROFILED: Final = min(MANY, 100_000) if FORM else 1_000  # codes
 OFTEN: Final = 3 if FORM else 1
 """Runs of a size, of which the median counts."""
 LARGE: Final = 100_000  # codes, from which on one run is enough
@@ -33,7 +33,7 @@ def test_ratio(place: Place, row: Row) -> None:
 @pytest.mark.parametrize("name", BULK)
 def test_growth(place: Place, name: str, count: int) -> None:
     """The same work is done for few codes and for many."""
-    runs = REPORT.alone[BULK[name], count]
+    runs = REPORT.spent[BULK[name], count]
     while len(runs) < (1 if count >= LARGE else OFTEN):
         REPORT.run(place, BULK[name], count)
 

@@ -74,7 +74,7 @@ def test_peak_memory(few: int, many: int, met: str) -> None:
     """Memory must neither grow with the codes nor be much."""
     side = BULK["list to csv"]
     report = Report(judged=True)
-    report.alone |= {(side, FEW): [spent(1, few)], (side, MANY): [spent(1, many)]}
+    report.spent |= {(side, FEW): [spent(1, few)], (side, MANY): [spent(1, many)]}
     [found] = report.tables()["ratios"][2:]
     assert (met, f"{many} MB", f"{few} MB") == tuple(found.strip("| ").split(" | ")[-3:])
 

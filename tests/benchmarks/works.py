@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from databases import Database
 
 NOTE: Final = "benchmark"
+MADE: Final = "made.csv"
 A_CALL: Final = 100  # codes: the most that the function takes
 FIFTY: Final = Path(__file__).with_name("fifty_rows.py")
 SENT: Final = "(id, code_hash, code_mask, credits, expires_at, note, created_by)"
@@ -163,7 +164,8 @@ def redeem_while_generating(place: Place, count: int) -> Spent:
     """Redeem while codes are made by direct writes."""
     with place.copy(redeemable(place)) as database:
         with redeeming(database) as latencies:
-            spent = _generate(place, database, count)
+            spent = _make(place, database, count)
+        _check_made(place, database, count)
         return replace(spent, latencies=tuple(latencies))
 
 
@@ -172,7 +174,8 @@ def redeem_while_copying(place: Place, count: int) -> Spent:
     rows = made_rows(place, count)
     with place.copy(redeemable(place)) as database:
         with redeeming(database) as latencies:
-            spent = _copy_in(place, database, rows, count)
+            spent = _load(place, database, rows)
+        assert count == stored(database)
         return replace(spent, latencies=tuple(latencies))
 
 
@@ -260,18 +263,29 @@ def take_lines(made: Path) -> int:
 
 
 def _generate(place: Place, database: Database, count: int, login: str = "owner") -> Spent:
-    made = place.folder / "made.csv"
-    wanted = ("--count", str(count), "--points", "10", "--expires", "30d", "--note", NOTE)
-    spent = place.invite(database, "generate", *wanted, "--output", str(made), login=login)
-    assert (count, count + 1) == (stored(database), take_lines(made))
+    spent = _make(place, database, count, login)
+    _check_made(place, database, count)
     return spent
+
+
+def _make(place: Place, database: Database, count: int, login: str = "owner") -> Spent:
+    wanted = ("--count", str(count), "--points", "10", "--expires", "30d", "--note", NOTE)
+    return place.invite(database, "generate", *wanted, "--output", MADE, login=login)
+
+
+def _check_made(place: Place, database: Database, count: int) -> None:
+    assert (count, count + 1) == (stored(database), take_lines(place.folder / MADE))
 
 
 def _copy_in(place: Place, database: Database, rows: Path, count: int) -> Spent:
-    command = f"\\copy public.redemption_codes {SENT} from '{rows}'"
-    spent = place.psql(database, "--command", command)
+    spent = _load(place, database, rows)
     assert count == stored(database)
     return spent
+
+
+def _load(place: Place, database: Database, rows: Path) -> Spent:
+    command = f"\\copy public.redemption_codes {SENT} from '{rows}'"
+    return place.psql(database, "--command", command)
 
 
 def _copy_out(place: Place, count: int, query: str) -> Spent:
