@@ -23,7 +23,7 @@ OFTEN: Final = 3 if FORM else 1
 LARGE: Final = 100_000  # codes, from which on one run is enough
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.tool.__name__)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool.__name__}-{row.bare.__name__}")
 def test_ratio(place: Place, row: Row) -> None:
     """The tool and what it is measured against do the same work."""
     REPORT.pair(place, row)
