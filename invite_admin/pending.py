@@ -88,6 +88,22 @@ def end_line(digest: str, count: int) -> bytes:
     return _line({"count": count, "sha256": digest})
 
 
+def require(path: Path) -> None:
+    """Refuse a pending file that is not there, with a word on the result that may be.
+
+    Raises:
+        BadInput: It is not there.
+    """
+    if not path.exists():
+        made = path.with_name(path.name.removesuffix(SUFFIX))
+        raise BadInput(
+            f"{shown_path(path)} is not there; nothing was done",
+            hint=f"{shown_path(made)} is there; a finished batch needs no --resume"
+            if made.exists()
+            else None,
+        )
+
+
 def read(path: Path, descriptor: int | None = None) -> Pending:
     """Read a pending file and check that it is whole and unchanged.
 
@@ -106,7 +122,7 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
         return _pending(head, codes)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"{shown}: cannot be read: {reason}") from None
+        raise BadInput(f"{shown}: cannot be read: {reason}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
             f"{shown} is no whole pending file; nothing was done",
