@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from invite_admin.codes import shown_path
@@ -14,7 +15,6 @@ from invite_admin.pending import end_line, head_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from invite_admin.files import Hold
     from invite_admin.model import Piece
@@ -29,7 +29,7 @@ class Draft:
     Args:
         path: The pending file.
         pending: What it is to hold, the codes to come.
-        hold: Keeps other commands from the file once it is whole.
+        hold: Keeps other commands from the file as soon as there is one.
         replaces: Whether there is one already, which stays until this one is whole.
 
     Raises:
@@ -71,7 +71,7 @@ class Draft:
         self._codes.count += len(piece.ids)
 
     def finish(self) -> None:
-        """End the file, sync it with its folder and hold it.
+        """End the file, and sync it with its folder.
 
         Raises:
             BadInput: A pending file has appeared.
@@ -80,7 +80,6 @@ class Draft:
         self._take(end_line(self._digest.hexdigest(), len(self)))
         self._drain()
         self._file.finish()
-        self._codes.source = self._hold.take(self._at)
         if self._replaces:
             try:
                 self._at.replace(self._path)
@@ -103,3 +102,5 @@ class Draft:
         if self._waiting:
             self._file.write(bytes(self._waiting))
             self._waiting.clear()
+        if isinstance(self._codes.source, Path):
+            self._codes.source = self._hold.take(self._at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -10,7 +11,7 @@ from batches import BOTH_WAYS, hashes, line, stored
 from databases import hash_of
 from faults.aftermath import COMMIT, Arm, armed, database_user, pending_of, resumed
 from faults.tally import TALLY
-from waiting import await_gone
+from waiting import await_gone, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +62,22 @@ def test_between_pieces(invite: Invite, database: Database, login: str) -> None:
         command = line(MANY, 7, "--output", str(path))
         assert 0 == invite(*command, login=login, env=armed(*SMALL)).exit_code
         check(invite, database, path)
+
+
+@BOTH_WAYS
+def test_in_the_making(invite: Invite, database: Database, login: str) -> None:
+    """A batch that is still being stored is not taken from its command, nor called broken."""
+    path, go = invite.folder / "codes.jsonl", invite.home / "go"
+    waits = (STORED, "after 2", f"wait for {go}")
+    command = line(MANY, 7, "--output", str(path))
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(invite, *command, login=login, env=armed(*SMALL, waits))
+        until(lambda: pending_of(path).exists() and pending_of(path).stat().st_size > 0, "a piece")
+        second = resumed(invite, path, login)
+        go.touch()
+        assert (0, 8) == (first.result().exit_code, second.exit_code)
+    assert "belongs to another command that still runs" in second.stderr
+    check(invite, database, path)
 
 
 @BOTH_WAYS
