@@ -1,7 +1,7 @@
 """Reads a batch back before it is handed over: a trigger may have stored other values.
 
 The server counts and sums; no code is sent for it. All rows of a batch, and no others, have the
-time of its transaction.
+time of its transaction: ``created_at`` is ``now()`` by default (migrations_readonly/1_base.sql).
 """
 
 from __future__ import annotations
