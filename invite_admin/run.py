@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from invite_admin.gate import Gate
     from invite_admin.report import Report
     from invite_admin.settings import Settings
 
@@ -75,6 +76,13 @@ class Run:
             table=table,
             sandbox=True,
         )
+
+    @cached_property
+    def gate(self) -> Gate:
+        """This call's way to a place for heavy work."""
+        from invite_admin.gate import Gate  # noqa: PLC0415 - heavy
+
+        return Gate(self.say)
 
     def command_line(self, *words: str) -> str:
         """Return a command line for the operator to copy, on the same database."""
