@@ -11,12 +11,12 @@ form of two integers; a place likewise, under ``Purpose.PLACE``. Every login may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from invite_admin import locks
 from invite_admin.errors import Busy
 from invite_admin.locks import Purpose
+from invite_admin.model import PLACES, QUEUE, Crowd
 from invite_admin.retries import polled
 
 if TYPE_CHECKING:
@@ -25,24 +25,9 @@ if TYPE_CHECKING:
     from invite_admin.session import Session
 
 HEAVY = 100  # codes; work on more of them is heavy
-PLACES = 2
-QUEUE = 4
 TICKETS = PLACES + QUEUE
 PATIENCE = 8.0  # seconds that a job waits for a place
 _AGAIN = "come back in 2 s"
-
-
-@dataclass(frozen=True)
-class Crowd:
-    """What is at the gate of a database at one moment; this tool's jobs only."""
-
-    running: int
-    waiting: int
-
-    @property
-    def full(self) -> bool:
-        """Whether the next job is refused."""
-        return self.running + self.waiting >= TICKETS
 
 
 class Gate:
@@ -93,7 +78,7 @@ class Gate:
                     hint=_AGAIN,
                 )
             self._say("two heavy jobs are running; the rest of this one waits for a place")
-            polled(lambda: not crowd(session).full, PATIENCE)
+            polled(lambda: not self.crowd(session).full, PATIENCE)
         return ticket
 
     def _place(self, session: Session) -> None:
@@ -111,9 +96,9 @@ class Gate:
                 )
             self._say("two heavy jobs are running; the rest of this one waits for a place")
 
-
-def crowd(session: Session) -> Crowd:
-    """Return what is at the gate now; a job that runs has a ticket and a place."""
-    held = locks.held(session, Purpose.TICKET, Purpose.PLACE)
-    running = held[Purpose.PLACE]
-    return Crowd(running, max(held[Purpose.TICKET] - running, 0))
+    @staticmethod
+    def crowd(session: Session) -> Crowd:
+        """Return who is at the gate now; a job that runs holds a ticket and a place."""
+        held = locks.held(session, Purpose.TICKET, Purpose.PLACE)
+        running = held[Purpose.PLACE]
+        return Crowd(running, max(held[Purpose.TICKET] - running, 0))
