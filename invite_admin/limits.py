@@ -133,7 +133,7 @@ def hold(store: Store, run: Run, demand: Demand) -> None:
     from invite_admin.retries import polled  # noqa: PLC0415 - only when it runs
 
     def free() -> bool:
-        return locks.take(store.session, locks.Purpose.LIMITS) is not None
+        return locks.take_any(store.session, locks.Purpose.LIMITS, 1) is not None
 
     if not free():
         run.say(

@@ -22,7 +22,16 @@ THIRD_PARTY: Final = {
     "tabulate": {"output"},
     "wcwidth": {"output"},
     "sqlalchemy": {"store", "database", "session", "catalogue", "locks"},
-    "psycopg": {"store", "database", "session", "conninfo", "server", "sqlstates", "sandbox"},
+    "psycopg": {
+        "store",
+        "database",
+        "session",
+        "locks",
+        "conninfo",
+        "server",
+        "sqlstates",
+        "sandbox",
+    },
     "tenacity": {"retries"},
 }
 """What is not in the standard library, and the only units that know it."""

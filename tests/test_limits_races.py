@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 8
 WAITS: Final = "another batch is counted against the limits right now; waiting for it, at most 30 s"
+_LOCK: Final = """
+    select pg_advisory_xact_lock(
+        %s, ('x' || substr(encode(sha256('issued'), 'hex'), 1, 8))::bit(32)::int)
+"""
 _WRITERS: Final = """
     select count(distinct pid) from pg_locks where mode = 'RowExclusiveLock'
       and relation = 'public.redemption_codes'::regclass
@@ -131,6 +135,18 @@ def test_a_count_that_lasts(
     with opened(settings) as store:
         invite_admin.limits.hold(store, run, Demand.of(0, 0))
         assert locks.held(store.session, Purpose.LIMITS) == {Purpose.LIMITS: 0}
+
+
+def test_a_reader_without_limits(invite: Invite) -> None:
+    """Where no limit is set nobody waits for the reader's sake, and he has the idle limit."""
+    with invite.start(*line(400, 1, "--format", "jsonl")) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        fcntl.fcntl(process.stdout.fileno(), fcntl.F_SETPIPE_SZ, mmap.PAGESIZE)
+        read_until(
+            process.stderr.fileno(), b"waiting for the reader of standard output, at most 60"
+        )
+        process.kill()
 
 
 @BOTH_WAYS

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from databases import ACTOR
 from limiting import limits
+from psycopg.conninfo import conninfo_to_dict
 from stock import make, snapshot
+from tap import tapped
 from terminal import terminal
 from tool import toml
 
@@ -58,3 +60,20 @@ def test_what_opens_nothing(invite: Invite, database: Database, change: tuple[st
     own = limits(points_open=5, codes_per_hour=1, points_per_day=1)
     done = invite("update", "--points", "10", *change, "--yes", settings=own)
     assert 0 == done.exit_code, done.stderr
+
+
+def test_room_that_was_taken_meanwhile(invite: Invite, database: Database) -> None:
+    """What no longer fits after the question is refused, and nothing is sent."""
+    make(database, "expired")
+    own = {"actor": ACTOR, "write_role": "service_role", **limits(points_open=15)}
+    (invite.folder / "own.toml").write_text(toml(own))
+    with tapped(database.url("admin_runtime")) as (url, heard):
+        invite.database = database.by_way_of({k: str(v) for k, v in conninfo_to_dict(url).items()})
+        with terminal(invite, "--config", "own.toml", *REVIVING) as asked:
+            asked.read("[y/N]")
+            make(database)
+            asked.press("y\n")
+            done = asked.end()
+        assert [] == [text for text in heard.statements() if "admin_update" in text]
+    assert 9 == done.exit_code, done.stderr
+    assert "points_open: 10 of 15 used, 10 wanted, 5 too many; nothing was changed" in done.stderr
