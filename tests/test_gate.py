@@ -18,8 +18,10 @@ from waiting import read_until, until
 
 from invite_admin.errors import Busy
 from invite_admin.gate import Gate
+from invite_admin.locks import Purpose
 
 if TYPE_CHECKING:
+    from cluster import Cluster
     from databases import Database
     from tool import Invite
 
@@ -185,8 +187,16 @@ def test_check(database: Database, invite: Invite) -> None:
     ]
 
 
-def test_another_database_and_the_application(database: Database, invite: Invite) -> None:
-    """Locks of one bigint key, and those of another database, are no jobs of ours."""
-    with database.connect() as connection:
-        connection.execute("select pg_advisory_lock(n) from generate_series(1, 9) n")
-        assert 0 == told(invite)["gate"]["running"] + told(invite)["gate"]["waiting"]
+def test_whose_locks_do_not_count(database: Database, invite: Invite, cluster: Cluster) -> None:
+    """Jobs on another database, and locks of one bigint key, are no jobs on this one."""
+    other = cluster.create(3)
+    try:
+        with crowded(other, *FULL), database.connect() as application:
+            key = "select pg_advisory_lock((%s::bigint << 32) + n) from generate_series(1, 6) n"
+            for purpose in (Purpose.TICKET, Purpose.PLACE):
+                application.execute(key, [purpose])
+            gate = told(invite)["gate"]
+            assert (0, 0, False) == (gate["running"], gate["waiting"], gate["full"])
+            assert 0 == invite(*line(HEAVY, 1)).exit_code
+    finally:
+        cluster.drop(other)

@@ -23,6 +23,7 @@ from faults.aftermath import (
 )
 from faults.tally import TALLY, times
 from lossy import Cut, lossy
+from tap import tapped
 from waiting import await_gone, until
 
 if TYPE_CHECKING:
@@ -134,7 +135,10 @@ def test_limits(invite: Invite, database: Database, limits: dict[str, int], word
     killed(invite, path, "admin_runtime", BEFORE)
     await_gone(database)
     over = {"limits": limits}
-    done = invite("generate", "--resume", f"{path}.pending", settings=over)
+    with tapped(database.url("admin_runtime")) as (url, heard):
+        way = {"INVITE_DATABASE_URL": url}
+        done = invite("generate", "--resume", f"{path}.pending", env=way, settings=over)
+        assert [] == [text for text in heard.statements() if "admin_create" in text]
     assert (9, 0) == (done.exit_code, stored(database))
     assert words in done.stderr
     recover(invite, database, path, "admin_runtime")
