@@ -18,6 +18,8 @@ NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 NOTHING = "nothing was changed"
+_NULL = "23502"
+_LONGEST_NAME = 63  # bytes of PostgreSQL's names; whatever a function raises, a hash is longer
 
 _Told = tuple[type[errors.InviteError], str, str | None]
 
@@ -75,10 +77,20 @@ def _translate(error: Error) -> errors.InviteError:
             f"the database does not accept the actor as an administrator; {NOTHING}",
             hint="run `invite check`; it says what is wrong with the actor",
         )
+    column = error.diag.column_name or ""
+    if state == _NULL and 0 < len(column) <= _LONGEST_NAME:
+        return _empty(column)
     for prefix, (kind, message, hint) in _BY_STATE:
         if state.startswith(prefix):
             return kind(f"{message}; {NOTHING} (SQLSTATE {error.sqlstate or 'none'})", hint=hint)
     return errors.Failed(f"the database failed; {NOTHING} (SQLSTATE {state})")
+
+
+def _empty(column: str) -> errors.InviteError:
+    return errors.Failed(
+        f"the database wants a value in {column}, and got none; {NOTHING} (SQLSTATE {_NULL})",
+        hint="give one where an option does; else ask the application's team for a default there",
+    )
 
 
 _BAD_VALUE: _Told = (

@@ -48,6 +48,7 @@ class Order:
     def make(self, run: Run, store: Store, batches: Batches) -> Report | None:
         """Store the codes and return them; None for a dry run."""
         terms = Terms(self.points, expiry(run, store.session.server.now, self.expires), self.note)
+        store.require_terms(terms)
         if not self.dry_run:
             batches.begin(self.request_id)
         if self.request_id is not None:
