@@ -100,6 +100,12 @@ _BAD_VALUE: _Told = (
 )
 # The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
 _BY_TEXT: tuple[tuple[str, _Told], ...] = (
+    (r"definition of service",
+     (errors.BadInput, "the service is not in the service file", ("check PGSERVICE and "
+      "~/.pg_service.conf"))),
+    (r"service file",
+     (errors.BadInput, "the service file is not there, or holds a line that libpq does not know",
+      "check PGSERVICEFILE and ~/.pg_service.conf")),
     (r"no password supplied",
      (errors.Denied, "the server asks for a password, and none was given", ("a line in ~/.pgpass "
       "(mode 0600), or the password in the URL"))),
@@ -127,9 +133,6 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
       "sslrootcert"))),
-    (r"definition of service",
-     (errors.BadInput, "the service is not in the service file", ("check PGSERVICE and "
-      "~/.pg_service.conf"))),
     (r"timeout expired|timed out",
      (errors.Unavailable, "no answer within the connect timeout", ("check host and port; "
       "[timeouts] connect in the settings is the bound"))),
@@ -155,7 +158,8 @@ def translate_connecting(error: Exception) -> errors.InviteError:
     for pattern, (kind, message, hint) in _BY_TEXT:
         if re.search(pattern, text):
             told = kind(f"cannot connect: {message}; {NOTHING}", hint=hint)
-            told.transient = re.search(_PASSING_TEXT, text) is not None
+            passes = re.search(_PASSING_TEXT, text) is not None
+            told.transient = passes and kind is errors.Unavailable
             return told
     return errors.Unavailable(
         f"cannot connect to the database; {NOTHING}",
