@@ -94,7 +94,7 @@ class ToFile:
 
     Raises:
         BadInput: The file, or a pending one, exists.
-        Failed: The folder cannot be written to.
+        Failed: The folder cannot be written to, or a name is too long.
     """
 
     undone = NOT_STORED
@@ -110,6 +110,8 @@ class ToFile:
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
+        for name in (files.beside(self._path), pending.renewed(self.kept)):
+            files.taken(name)
         self._resumes, self._made = source is not None, False
 
     def hand_over(self, report: Report, store: Store) -> None:
@@ -175,7 +177,7 @@ class ToFile:
                 raise
 
     def _refuse_pending(self, path: Path) -> None:
-        if path.exists():
+        if files.taken(path):
             raise BadInput(
                 f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",
                 hint=self._run.command_line("generate", "--resume", str(path)),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from invite_admin.codes import without_code
+from invite_admin.codes import shown_path, without_code
 from invite_admin.errors import BadInput, Busy, Failed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 NOTHING = "nothing was changed"
+PENDING = ".pending"
 
 
 class NewFile:
@@ -25,7 +27,7 @@ class NewFile:
 
     Raises:
         BadInput: There is such a file already.
-        Failed: Its folder cannot be written to.
+        Failed: Its folder cannot be written to, or no file can have that name.
     """
 
     terminal = False
@@ -33,9 +35,9 @@ class NewFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: BinaryIO | None = None
-        if os.path.lexists(path):
+        if taken(path):
             raise _exists(path)
-        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
+        if _gone(path) or not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
             raise _failed(self._path, f"there is no such folder; {NOTHING}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise _failed(self._path, f"no right to write in that folder; {NOTHING}")
@@ -86,6 +88,30 @@ class NewFile:
         return os.fdopen(descriptor, "wb")
 
 
+def taken(path: Path) -> bool:
+    """Tell whether something has this name, and be it a link to nothing.
+
+    Raises:
+        Failed: No file can have it; it is too long, say.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError as error:
+        raise _failed(path, f"{error.strerror}; {NOTHING}") from None
+    return True
+
+
+def _gone(path: Path) -> bool:
+    """Tell whether a path begins in a working folder that was removed."""
+    try:
+        path.absolute()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _failed(path: Path, why: str | None) -> Failed:
     return Failed(f"{without_code(str(path))}: cannot be written: {why}")
 
@@ -114,6 +140,11 @@ def write_new(path: Path, data: bytes) -> None:
         raise
 
 
+def beside(path: Path) -> Path:
+    """Return the name under which a file is written that is to be whole or absent."""
+    return path.with_name(f".{path.name}.new")
+
+
 def publish(path: Path, data: bytes) -> None:
     """Make a file that is whole or absent: written beside its name, then linked to it.
 
@@ -121,7 +152,7 @@ def publish(path: Path, data: bytes) -> None:
         BadInput: There is such a file already.
         Failed: It cannot be written.
     """
-    new = path.with_name(f".{path.name}.new")
+    new = beside(path)
     try:
         new.unlink(missing_ok=True)
         write_new(new, data)
@@ -145,12 +176,21 @@ class Hold:
         """Take a file that is there; where the file system knows no locks, do nothing.
 
         Raises:
-            BadInput: It cannot be read, or was removed meanwhile.
+            BadInput: It is a link or no ordinary file, cannot be read, or was removed meanwhile.
             Busy: Another command that still runs has it.
         """
+        if path.is_symlink():
+            raise BadInput(
+                f"{shown_path(path)} is a link, and only the link would be removed; {NOTHING}",
+                hint=f"name the file itself: {shown_path(os.path.realpath(path))}",
+            )
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            # Not blocking, for a pipe that nobody writes would let the command wait for ever.
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(path, flags)
             self._descriptors.append(descriptor)
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise BadInput(f"{shown_path(path)} is no ordinary file; {NOTHING}")
             _lock(descriptor)
             gone = not os.path.samestat(os.fstat(descriptor), path.stat())
         except BlockingIOError:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from invite_admin import __version__
 from invite_admin.codes import Secret, mask, read_name, shown_path
 from invite_admin.errors import BadInput, Failed
-from invite_admin.files import Hold, sync_folder, write_new
+from invite_admin.files import PENDING, Hold, sync_folder, write_new
 from invite_admin.model import Batch, Minted, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SUFFIX = ".pending"
+SUFFIX = PENDING
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
+def renewed(path: Path) -> Path:
+    """Return the name under which a new form of a pending file is written."""
+    return path.with_name(path.name + ".new")
+
+
 def write(path: Path, pending: Pending, hold: Hold) -> None:
     """Write and sync a pending file that does not exist yet, and its folder; then hold it.
 
@@ -74,7 +79,7 @@ def rewrite(path: Path, pending: Pending, hold: Hold) -> None:
     Raises:
         Failed: It cannot be written.
     """
-    new = path.with_name(path.name + ".new")
+    new = renewed(path)
     try:
         new.unlink(missing_ok=True)
         write_new(new, "".join(_lines(pending)).encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +17,8 @@ from invite_admin.repeats import Wanted
 from invite_admin.report import Report
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from invite_admin.run import Run, Target
     from invite_admin.store import Batches, Store
     from invite_admin.whens import When
@@ -114,7 +115,7 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
 )
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, readable=False),
+    type=params.File(),
     metavar="FILE.pending",
     help="Settle the batch of a run that ended before its end was known.",
 )
