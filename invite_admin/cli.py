@@ -142,7 +142,7 @@ def cli(
     """
     call = ctx.ensure_object(Call)
     user_folder = Path(click.get_app_dir("invite"))
-    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed)
+    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed, log=call.log)
     if ctx.invoked_subcommand in cli.list_commands(ctx):
         call.run.record.command = ctx.invoked_subcommand
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing was changed"
 PENDING = ".pending"
+OF_A_BATCH = re.compile(r".+\.pending(\.new)?|\..+\.new")
+"""Names of files that `generate` keeps the codes of a batch in, and removes."""
 
 
 class NewFile:

@@ -18,6 +18,7 @@ from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from invite_admin.record import Log
     from invite_admin.run import Run
     from invite_admin.settings import Limits
 
@@ -149,7 +150,7 @@ class Expiry(Time):
 
 
 class File(click.Path):
-    """A file's name; never a folder's.
+    """A file's name; never a folder's, and never that of the log.
 
     Args:
         result: Whether the file is to be made: then it cannot be called a pending one.
@@ -169,9 +170,14 @@ class File(click.Path):
         if os.path.basename(value) in ("", ".", ".."):  # noqa: PTH119 - Path drops it
             raise Refusal("must name a file, and no folder", ctx, param)
         path = Path(value)
-        if path.name.endswith(PENDING) and self._result:
+        pending = path.name.endswith(PENDING)
+        if pending and self._result:
             why = f"must not end in {PENDING}, as a batch does whose end is not known"
             raise Refusal(why, ctx, param)
+        log: Log | None = getattr(ctx and ctx.obj, "log", None)
+        if log and any(map(log.is_at, [path, path.with_suffix("")] if pending else [path])):
+            log.leave()
+            raise Refusal("and --log-file name the same file; nothing was done", ctx, param)
         return path
 
 
