@@ -1,7 +1,7 @@
 """From an SQLSTATE to the failure a person is told. DETAIL and CONTEXT are never read.
 
 PostgreSQL puts a hash into the DETAIL of 23505 and 23514, so no text of the server passes here
-but one fixed message, which tells a refused actor from a missing grant.
+but one fixed message, which tells a refused actor from a missing grant, and a column's name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
     ("23505", (errors.Conflict, "a value that must be unique is there already", None)),
     ("23", (errors.Failed, "the database refused a value by a rule of the table", None)),
     ("25006", (errors.Unavailable, "this server or session allows reading only",
-               "a standby? connect to the primary (target_session_attrs=read-write)")),
+               "run `invite check`; on a standby, connect to the primary")),
     ("25P03", (errors.Unavailable, ("the reader took nothing for too long, so the server ended "
                "the transaction"), "[timeouts] idle in the settings is the bound")),
     ("22021", (errors.BadInput, "a text does not fit the database's encoding", ("a note that was "
@@ -113,8 +113,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
     (r"invalid \w+ value|invalid value for parameter", _BAD_VALUE),
     (r"password authentication failed|authentication failed|SASL",
-     (errors.Denied, "the server refused this login: wrong login or password", ("check both; in a "
-      "URL write @ : / ? # of a password as %40 %3A %2F %3F %23"))),
+     (errors.Denied, "the server refused this login: wrong login or password", ("check both; a "
+      "URL wants @ : / ? # of a password as %40 %3A %2F %3F %23, ~/.pgpass wants : as \\:"))),
     (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", None)),
     (r"permission denied for database",
@@ -131,8 +131,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
       "password write @ : / ? # as %40 %3A %2F %3F %23"))),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
-     (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
-      "sslrootcert"))),
+     (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode; "
+      "verify-full needs the authority's certificate: sslrootcert=FILE in the URL, or "
+      "~/.postgresql/root.crt"))),
     (r"timeout expired|timed out",
      (errors.Unavailable, "no answer within the connect timeout", ("check host and port; "
       "[timeouts] connect in the settings is the bound"))),
