@@ -56,6 +56,18 @@ class NewFile:
         except OSError as error:
             raise _failed(self._path, error.strerror) from None
 
+    def push(self) -> None:
+        """Give what was written so far to the operating system.
+
+        Raises:
+            Failed: It cannot be written.
+        """
+        try:
+            if self._file is not None:
+                self._file.flush()
+        except OSError as error:
+            raise _failed(self._path, error.strerror) from None
+
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
 

@@ -108,7 +108,8 @@ def report_options(function: Function) -> Function:
         path = None if output is None or str(output) == names.STDIN else output
         if path == Path():
             raise BadInput("--output is empty, or names this folder; nothing was changed")
-        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", "table")
+        usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
+        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", usual)
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
         return function(*args, target=Target(chosen, path, raw, bom), **given)

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from invite_admin.settings import Limits
 
 REQUEST_ID_LENGTH = 200  # characters, as the audit log has it
+SHORTEST_INTERVAL, LONGEST_INTERVAL = 3, 86_400  # seconds; a look costs the server something
 NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
+_INTERVAL = re.compile(r"([0-9]{1,6})([smh])")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
@@ -144,6 +146,26 @@ class Expiry(Time):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - Click's signature
         """Return the time, or ``NEVER``."""
         return NEVER if value in ("never", NEVER) else super().convert(value, param, ctx)
+
+
+class Interval(click.ParamType[int]):
+    """The time between two looks, in seconds: ``5s``, ``1m`` or ``1h``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
+        """Return the seconds, ``SHORTEST_INTERVAL`` or more, and at most a day."""
+        if isinstance(value, int):
+            return value
+        match = _INTERVAL.fullmatch(value)
+        seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3_600}[match[2]] if match else 0
+        if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
+            raise Refusal(
+                f"must be {SHORTEST_INTERVAL}s or more and at most a day, such as 5s or 1m",
+                ctx,
+                param,
+            )
+        return seconds
 
 
 COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")

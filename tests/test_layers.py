@@ -32,6 +32,7 @@ SPEAKERS: Final = {
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
     "sinks.StandardOutput.finish": "points a broken standard output elsewhere",
+    "sinks.StandardOutput.push": "likewise, where its reader is found gone",
     "entry.main": "the voice before the tool is loaded",
     "record.Log.write": "appends to the log, which is no standard stream",
     "sinks.StandardOutput.discard": "likewise, for what was not delivered",
