@@ -54,7 +54,8 @@ class ToOutput:
 
     def __init__(self, run: Run, target: Target) -> None:
         self._form = target.form
-        self._sink, self._style = target.open(run)
+        limited = run.preferences.limits.issuing
+        self._sink, self._style = target.open(run, limited=limited)
 
     def hand_over(self, report: Report, store: Store) -> None:
         """Write every code to standard output.

@@ -119,6 +119,22 @@ class Batch:
     codes: tuple[Minted, ...]
 
 
+PLACES, QUEUE = 2, 4  # heavy jobs that run at a time on a database, and that wait
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The heavy jobs of this tool on a database at one moment."""
+
+    running: int
+    waiting: int
+
+    @property
+    def full(self) -> bool:
+        """Whether another one is refused."""
+        return self.running + self.waiting >= PLACES + QUEUE
+
+
 @dataclass(frozen=True)
 class Filters:
     """Which rows; every member that is None or empty lets all pass. Times are instants."""

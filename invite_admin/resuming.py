@@ -6,11 +6,12 @@ from contextlib import closing
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from invite_admin import pending, text
+from invite_admin import limits, pending, text
 from invite_admin.codes import shown_path
 from invite_admin.delivery import ToFile, withdrawn
 from invite_admin.errors import BadInput, Conflict, OverLimit
 from invite_admin.files import Hold
+from invite_admin.limits import Demand
 from invite_admin.run import NOTHING_CHANGED, Target
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _settled(
     with job.opened(writing=True) as store, withdrawn(delivery, run):
         _same_place(found, store)
         batches = Batches(store)
+        run.gate.admit(store.session, len(batch.codes))
         batches.begin(batch.request_id)
         stored = batches.stored(batch)
         if stored is None:
@@ -107,7 +109,7 @@ def _same_place(found: Pending, store: Store) -> None:
 
 def _still_allowed(found: Pending, store: Store, run: Run) -> None:
     """Hold a batch to the rules for a new one."""
-    terms, limits = found.batch.terms, run.preferences.limits
+    terms, count, most = found.batch.terms, len(found.batch.codes), run.preferences.limits
     now = store.session.server.now
     if terms.expires_at is not None and terms.expires_at <= now:
         shown = text.rfc3339(terms.expires_at.astimezone(UTC), run.preferences.timezone)
@@ -115,5 +117,6 @@ def _still_allowed(found: Pending, store: Store, run: Run) -> None:
             f"the expiry {shown} has passed since; {NOTHING_CHANGED}",
             hint="nothing is stored: remove the pending file, and generate the batch anew",
         )
-    if len(found.batch.codes) > limits.codes_per_batch or terms.points > limits.points_per_code:
+    if count > most.codes_per_batch or terms.points > most.points_per_code:
         raise OverLimit(f"the batch is over a limit of the settings; {NOTHING_CHANGED}")
+    limits.check(store, run, Demand.of(count, terms.points))

@@ -5,9 +5,7 @@ Every failure leaves it as one of ours.
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -24,15 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import CursorResult
 
     from invite_admin.settings import Settings
-
-
-class Purpose(IntEnum):
-    """The first of the two integers of our advisory locks.
-
-    The application takes locks of one bigint key only, so the two never meet.
-    """
-
-    REQUEST = 0x494E5601  # one request id of one actor
 
 
 class Session:
@@ -107,22 +96,6 @@ class Session:
     def raw(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
         """Run one statement inside ``attempt``, which tells its failures apart."""
         return self._connection.execute(statement, values)
-
-    def lock(self, purpose: Purpose, key: str) -> None:
-        """Take a lock of ours, kept to the end of the transaction; wait the lock timeout.
-
-        Args:
-            purpose: What it is for.
-            key: What is locked; any text.
-
-        Raises:
-            Busy: Somebody else keeps it longer than that.
-        """
-        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
-        self.execute(
-            sa.text("select pg_advisory_xact_lock(:purpose, :number)"),
-            {"purpose": int(purpose), "number": number},
-        )
 
     def cluster(self) -> str | None:
         """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""

@@ -21,7 +21,7 @@ THIRD_PARTY: Final = {
     "click": {"cli", "refusals", "commands", "options", "params", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "session", "catalogue"},
+    "sqlalchemy": {"store", "database", "session", "catalogue", "locks"},
     "psycopg": {"store", "database", "session", "conninfo", "server", "sqlstates", "sandbox"},
     "tenacity": {"retries"},
 }

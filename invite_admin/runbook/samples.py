@@ -11,7 +11,7 @@ from invite_admin.findings import find_in_shape
 from invite_admin.model import Capability
 from invite_admin.place import Place, whereabouts
 from invite_admin.report import Layout, Report
-from invite_admin.runbook.rows import EXTENDED, ID, THEN, code, group
+from invite_admin.runbook.rows import EXTENDED, ID, QUIET, THEN, code, group
 from invite_admin.runbook.stand import ACTOR, LOGIN
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Samples:
             "invite.toml",
         )
         found = find_in_shape(self._shape, self._settings)
-        drawn = checkup.sections(where, self._shape, found)
+        drawn = checkup.sections(where, self._shape, found, QUIET)
         report = Report((), [], Layout.OBJECT, sections=drawn)
         return self._lines((), output.draw(report, "table", _STYLE), *self._verdict())
 

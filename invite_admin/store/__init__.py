@@ -13,6 +13,7 @@ from invite_admin.judge import read_shape
 from invite_admin.model import Capability, Outcome, Row, Status
 from invite_admin.store.actors import find_actor
 from invite_admin.store.batches import Batches
+from invite_admin.store.issued import Issued
 from invite_admin.store.pieces import Changed, Pieces
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
 from invite_admin.store.requests import made_under
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
 
-__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Result", "Store", "look"]
+__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Result", "Store", "look"]
 
 MANY = 100  # codes from which on a statement may take longer
 LONG_STATEMENT = 900  # seconds

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import psycopg
 import sqlalchemy as sa
 
-from invite_admin import sqlstates
+from invite_admin import locks, sqlstates
 from invite_admin.codes import digest, mask, mint
 from invite_admin.errors import Conflict, Failed
+from invite_admin.locks import Purpose
 from invite_admin.model import Batch, Capability, Minted
-from invite_admin.session import Purpose
 from invite_admin.store.requests import made_under
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Batches:
     def lock(self, request_id: str) -> None:
         """Wait until no transaction of this request id and actor is open any more."""
         key = f"{self._store.actor.id} {request_id}"
-        self._store.session.lock(Purpose.REQUEST, key)
+        locks.wait(self._store.session, Purpose.REQUEST, key)
 
     def made(self, request_id: str) -> list[Made]:
         """Return what this actor made under a request id, as the audit log has it.
