@@ -12,14 +12,15 @@ import click
 from invite_admin import columns, errors
 from invite_admin.cli import cli
 from invite_admin.commands import check
-from invite_admin.keys import known_settings
-from invite_admin.settings import Limits, Timeouts
+from invite_admin.keys import known_in, known_settings
+from invite_admin.settings import Limits, Smoke, Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from invite_admin.report import Column
 
+_DEFAULTS = {False: "false", (): "none"}
 PAGE = Path(__file__).with_name("reference.md")
 KEYS: dict[str, Sequence[Column]] = {
     "generate": columns.GENERATED,
@@ -88,6 +89,11 @@ def _settings() -> str:
             f"| {'none: no such limit' if f.default is None else f.default} |"
             for f in fields(kind)
         ]
+    forms = known_in("smoke")
+    rows += [
+        f"| `[smoke] {f.name}` | {forms[f.name]} | {_DEFAULTS.get(f.default, f.default)} |"
+        for f in fields(Smoke)
+    ]
     return "\n".join(rows)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from invite_admin.run import Run
     from invite_admin.settings import Limits
 
+SMALLEST_CROWD, LARGEST_CROWD = 3, 100  # people
 REQUEST_ID_LENGTH = 200  # characters, as the audit log has it
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 3, 86_400  # seconds; a look costs the server something
 NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
@@ -168,9 +169,21 @@ class Interval(click.ParamType[int]):
         return seconds
 
 
+class Crowd(WholeNumber):
+    """How many people redeem at once: three at least, for three race for one code."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not SMALLEST_CROWD <= number <= LARGEST_CROWD:
+            raise Refusal(f"must be from {SMALLEST_CROWD} to {LARGEST_CROWD}", ctx, param)
+        return number
+
+
 COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")
 POINTS = WholeNumber(lambda limits: limits.points_per_code, "points a code")
 NUMBER = WholeNumber()
+CROWD = Crowd()
 WHEN_FORMS = FORMS
 
 

@@ -19,6 +19,9 @@ LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 NOTHING = "nothing was changed"
 
+# What a server without a free connection says while connecting.
+FULL = r"too many (clients|connections)|connection slots|no more connections"
+
 _Told = tuple[type[errors.InviteError], str, str | None]
 
 # The first entry whose key the SQLSTATE begins with counts: the longer key stands first.
@@ -103,7 +106,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Denied, "this login may not connect to that database", None)),
     (r"database .* does not exist",
      (errors.Unavailable, "the server has no such database", "check the URL's last part")),
-    (r"too many (clients|connections)|connection slots|no more connections",
+    (FULL,
      (errors.Unavailable, "the server has no connection free", ("wait a little; run the command "
       "again"))),
     (r"starting up|shutting down|recovery mode|not yet accepting|not accepting connections",

@@ -21,8 +21,10 @@ THIRD_PARTY: Final = {
     "click": {"cli", "refusals", "commands", "options", "params", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "session", "catalogue", "locks"},
-    "psycopg": {"store", "database", "session", "conninfo", "server", "sqlstates", "sandbox"},
+    "sqlalchemy": {"store", "database", "session", "catalogue", "locks", "smoke"},
+    "psycopg": {
+        *("store", "database", "session", "conninfo", "server", "sqlstates", "sandbox", "smoke")
+    },
     "tenacity": {"retries"},
 }
 """What is not in the standard library, and the only units that know it."""

@@ -21,7 +21,7 @@ NARROWEST = 12  # columns of a terminal that wrapped prose gets at least
 
 def write_table(report: Report, style: Style) -> Iterator[str]:
     """Write a table as wide as the terminal; what does not fit is laid out as records."""
-    if report.layout is Layout.OBJECT:
+    if report.sections:
         yield "\n".join(f"{s.title}\n\n{_section(s, style.width)}" for s in report.sections)
         return
     columns, rows = _held(report, style, _shown)
@@ -137,7 +137,7 @@ def write_markdown(report: Report, style: Style) -> Iterator[str]:
     """Write a table of Markdown, every cell escaped."""
     from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
 
-    if report.layout is Layout.OBJECT:
+    if report.sections:
         yield "\n".join(map(_marked_section, report.sections))
         return
     columns, rows = _held(report, style, _marked)
