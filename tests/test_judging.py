@@ -104,7 +104,7 @@ def test_nobody_was_served() -> None:
         ({"points_credited": 9}, ["9 points credited, 10 expected"]),
     ],
 )
-def test_the_line(values: dict[str, object], missed: list[str]) -> None:
+def test_the_line(values: dict[str, Any], missed: list[str]) -> None:
     """No error, nothing twice, at most 2 % busy, 95 of 100 within the seconds, points in full."""
     assert missed == tier(**values).misses(2.0)
 

@@ -14,6 +14,7 @@ from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput, Failed
 from invite_admin.job import Job
 from invite_admin.model import Capability
+from invite_admin.names import STDIN
 from invite_admin.options import as_command
 from invite_admin.report import Report
 from invite_admin.run import Target
@@ -75,6 +76,8 @@ def _smoke(
 
     job = Job(run, NEEDS, Target(form))
     before = None if against is None else _read(against)
+    if str(kept) == STDIN:
+        raise BadInput("--output names a file here; the report goes to standard output")
     if kept is not None:
         files.NewFile(kept)  # refuses one that is there
     _refuse_unless_enabled(run)
