@@ -51,7 +51,8 @@ def page() -> str:
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
         (
             "A capability of `check` has `name available via reason`, a finding `level code "
-            "message hint`."
+            "message hint`, `gate` has `running running_at_most waiting waiting_at_most full`, "
+            "and each of `limits` has `limit used left`, null where none is set or not counted."
         ),
         "## Exit codes",
         _exit_codes(),

@@ -71,7 +71,7 @@ class Gate:
         return ticket
 
     def _ticket(self, session: Session) -> int:
-        while (ticket := locks.take(session, Purpose.TICKET, TICKETS)) is None:
+        while (ticket := locks.take_any(session, Purpose.TICKET, TICKETS)) is None:
             if not self._admitted:
                 raise Busy(
                     "two heavy jobs are running and four are waiting; nothing was changed",
@@ -83,7 +83,7 @@ class Gate:
 
     def _place(self, session: Session) -> None:
         def taken() -> bool:
-            return locks.take(session, Purpose.PLACE, PLACES) is not None
+            return locks.take_any(session, Purpose.PLACE, PLACES) is not None
 
         if taken():
             return

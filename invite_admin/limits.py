@@ -7,6 +7,7 @@ slips, not against who edits the settings.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from invite_admin import text
@@ -16,7 +17,7 @@ from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from invite_admin.model import Change, Row
     from invite_admin.run import Run
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from invite_admin.store import Issued, Result, Store
 
 PATIENCE = 30.0  # seconds that a batch waits for another one to be delivered and stored
-_FREED = "revoke codes, or wait until some are redeemed or expire"
+_FREED = {"points_open": "room only by revoke, redemptions or expiry"}
+_NEVER = "codes made at no finite time take the room"
 
 
 @dataclass(frozen=True)
@@ -77,23 +79,23 @@ class _Excess:
     limit: int
     used: int
     wanted: int
-    room: datetime | None
+    room: datetime | str | None
 
     @property
     def over(self) -> int:
         return self.used + self.wanted - self.limit
 
     def told(self) -> str:
-        counts = f"{self.used:,} of {self.limit:,} used, {self.wanted:,} wanted"
-        return f"{self.name} would be exceeded by {self.over:,} ({counts})"
+        used = f"{self.used:,} of {self.limit:,} used"
+        return f"{self.name}: {used}, {self.wanted:,} wanted, {self.over:,} too many"
 
     def next(self, zone: tzinfo) -> str:
         """Say when there is room again."""
         if self.wanted > self.limit:
-            return f"{self.name} never has room for this; ask for less"
+            return f"{self.name}: more than the limit itself, so ask for less"
         if self.room is None:
-            return f"{self.name} gets no room by itself: {_FREED}"
-        return f"{self.name} has room for this from {text.rfc3339(self.room, zone)} on"
+            return f"{self.name}: {_FREED.get(self.name, _NEVER)}"
+        return f"{self.name}: room from {text.rfc3339(_second_after(self.room), zone)} on"
 
 
 def standings(store: Store, limits: Limits) -> dict[str, Standing]:
@@ -131,7 +133,7 @@ def hold(store: Store, run: Run, demand: Demand) -> None:
     from invite_admin.retries import polled  # noqa: PLC0415 - only when it runs
 
     def free() -> bool:
-        return locks.take(store.session, locks.Purpose.LIMITS) is not None
+        return locks.take_any(store.session, locks.Purpose.LIMITS, 1) is not None
 
     if not free():
         run.say(
@@ -171,7 +173,7 @@ def _refuse(store: Store, run: Run, demand: Demand, *, stored: bool) -> None:
     if beyond:
         zone = run.preferences.timezone
         raise OverLimit(
-            f"{', '.join(excess.told() for excess in beyond)}; {NOTHING_CHANGED}",
+            f"{'; '.join(excess.told() for excess in beyond)}; {NOTHING_CHANGED}",
             hint="; ".join(excess.next(zone) for excess in beyond),
         )
 
@@ -196,6 +198,13 @@ def _concerned(limits: Limits, demand: Demand) -> list[tuple[str, int, int]]:
 def _configured(limits: Limits) -> list[tuple[str, int]]:
     named = [(name, getattr(limits, name)) for name in UNSET]
     return [(name, limit) for name, limit in named if limit is not None]
+
+
+def _second_after(instant: datetime | str) -> datetime | str:
+    """Round up to the second; a time that Python cannot hold is text, and stays."""
+    if isinstance(instant, str):
+        return instant
+    return instant.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def _issued(store: Store) -> Issued:

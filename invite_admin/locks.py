@@ -6,12 +6,13 @@ import hashlib
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+import psycopg
 import sqlalchemy as sa
 
 if TYPE_CHECKING:
     from invite_admin.session import Session
 
-_TAKE = """
+_TAKE_ANY = """
 select number from generate_series(1, :numbers) as number
 where pg_try_advisory_xact_lock(:purpose, number) limit 1
 """
@@ -37,25 +38,30 @@ class Purpose(IntEnum):
     LIMITS = 0x494E5604  # the last count against the issuing limits, to COMMIT
 
 
-def wait(session: Session, purpose: Purpose, key: str) -> None:
-    """Take a lock; wait the lock timeout.
+def take(session: Session, purpose: Purpose, key: str) -> bool:
+    """Take a lock, if nobody else has it.
 
     Args:
         session: The transaction that keeps it.
         purpose: What it is for.
         key: What is locked; any text.
-
-    Raises:
-        Busy: Somebody else keeps it longer than that.
     """
-    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
-    session.execute(
-        sa.text("select pg_advisory_xact_lock(:purpose, :number)"),
-        {"purpose": int(purpose), "number": number},
-    )
+    query = sa.text("select pg_try_advisory_xact_lock(:purpose, :number)")
+    return bool(session.execute(query, _numbered(purpose, key)).scalar())
 
 
-def take(session: Session, purpose: Purpose, numbers: int = 1) -> int | None:
+def wait(session: Session, purpose: Purpose, key: str) -> bool:
+    """Take such a lock, waited for as long as the lock timeout; tell whether it was had."""
+    query = sa.text("select pg_advisory_xact_lock(:purpose, :number)")
+    try:
+        with session.attempt():
+            session.raw(query, _numbered(purpose, key))
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True
+
+
+def take_any(session: Session, purpose: Purpose, numbers: int) -> int | None:
     """Take the first free one of numbered locks; never wait.
 
     Args:
@@ -67,7 +73,7 @@ def take(session: Session, purpose: Purpose, numbers: int = 1) -> int | None:
         Its number, from 1; None where others have all of them.
     """
     values = {"purpose": int(purpose), "numbers": numbers}
-    found = session.execute(sa.text(_TAKE), values).scalar()
+    found = session.execute(sa.text(_TAKE_ANY), values).scalar()
     return None if found is None else int(found)
 
 
@@ -76,3 +82,8 @@ def held(session: Session, *purposes: Purpose) -> dict[Purpose, int]:
     values = {"purposes": [int(purpose) for purpose in purposes]}
     found = {row.purpose: row.held for row in session.execute(sa.text(_HELD), values)}
     return {purpose: found.get(int(purpose), 0) for purpose in purposes}
+
+
+def _numbered(purpose: Purpose, key: str) -> dict[str, int]:
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
+    return {"purpose": int(purpose), "number": number}

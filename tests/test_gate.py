@@ -9,7 +9,8 @@ import pytest
 from batches import line, stored
 from checking import told
 from databases import steps
-from gates import FULL, HEAVY, WAITS, crowd, crowded
+from faults.aftermath import COMMIT, armed, pending_of, resumed
+from gates import FULL, HEAVY, WAITS, await_crowd, crowd, crowded
 from inside import opened, settings_of
 from stock import BOTH_WAYS, make_many, revoked, snapshot
 from terminal import terminal
@@ -76,6 +77,21 @@ def test_light_work(database: Database, invite: Invite, verb: str) -> None:
     with crowded(database, *FULL):
         done = invite(*LIGHT_ONES[verb])
     assert 0 == done.exit_code, done.stderr
+
+
+@BOTH_WAYS
+def test_resume(database: Database, invite: Invite, login: str) -> None:
+    """A batch that is taken up again needs a place as a new one does, and is kept without."""
+    path = invite.folder / "codes.jsonl"
+    command = line(HEAVY, 7, "--output", str(path))
+    assert -9 == invite(*command, login=login, env=armed((COMMIT, "before", "die"))).exit_code
+    with crowded(database, *FULL):
+        await_crowd(database, *FULL)
+        done = resumed(invite, path, login)
+    assert (8, FULL_HOUSE) == (done.exit_code, done.stderr.splitlines()[-2:])
+    assert (0, True) == (stored(database), pending_of(path).exists())
+    again = resumed(invite, path, login)
+    assert (0, HEAVY) == (again.exit_code, stored(database)), again.stderr
 
 
 def test_what_is_left_as_it_is_counts_not(database: Database, invite: Invite) -> None:

@@ -23,7 +23,15 @@ THIRD_PARTY: Final = {
     "wcwidth": {"output"},
     "sqlalchemy": {"store", "database", "session", "catalogue", "locks", "smoke"},
     "psycopg": {
-        *("store", "database", "session", "conninfo", "server", "sqlstates", "sandbox", "smoke")
+        "store",
+        "database",
+        "session",
+        "locks",
+        "conninfo",
+        "server",
+        "sqlstates",
+        "sandbox",
+        "smoke",
     },
     "tenacity": {"retries"},
 }

@@ -59,7 +59,8 @@ class Issued:
     def __init__(self, session: Session, shape: Shape) -> None:
         way = shape.ways[Capability.READ]
         if not way.available:
-            raise way.failure("the limits cannot be held without counting every row")
+            failure = way.failure("the limits cannot be held where not every row can be counted")
+            raise type(failure)(f"{failure.message}; nothing was changed", hint=failure.hint)
         self._session, self._role = session, way.role
         self._t = CodesTable(shape, way.role)
 
@@ -70,8 +71,11 @@ class Issued:
         query = sa.select(sa.cast(total, sa.BigInteger)).where(self._counts(measure))
         return int(self._ask(query))
 
-    def room(self, limit: str, beyond: int) -> datetime | None:
-        """Return when this much will have left a limit's window; None where it never will."""
+    def room(self, limit: str, beyond: int) -> datetime | str | None:
+        """Return when this much will have left a limit's window.
+
+        None where it never will; text where it is a time that Python cannot hold.
+        """
         measure = MEASURES[limit]
         if measure.window is None:
             return None
@@ -83,7 +87,7 @@ class Issued:
             .subquery()
         )
         last = sa.func.min(counted.c.created_at) + sa.literal(measure.window)
-        found: datetime | None = self._ask(sa.select(last).where(counted.c.gone >= beyond))
+        found: datetime | str | None = self._ask(sa.select(last).where(counted.c.gone >= beyond))
         return found
 
     def _amount(self, measure: _Measure) -> ColumnElement[Any]:
