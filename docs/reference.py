@@ -31,6 +31,7 @@ KEYS: dict[str, Sequence[Column]] = {
     "update": columns.UPDATED,
     "stats": columns.STATS,
     "check": check.COLUMNS,
+    "smoke, one object a crowd": columns.SMOKE,
     "sandbox status": columns.SANDBOX,
     "sandbox redeem": columns.SANDBOX_REDEEMED,
 }
@@ -49,6 +50,10 @@ def page() -> str:
             "masks, ids and notes are text; points, counts, positions and shares are numbers."
         ),
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
+        (
+            "Times of `smoke` are in seconds: `first` to the first answer, `whole` with the "
+            "repeats, each for half of the people, for 95 of 100, and for the last."
+        ),
         (
             "A capability of `check` has `name available via reason`, a finding `level code "
             "message hint`, `gate` has `running running_at_most waiting waiting_at_most full`, "
@@ -74,7 +79,10 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
 
 def _exit_codes() -> str:
     rows = ["| exit | word | when |", "| --- | --- | --- |"]
-    rows.append("| 0 | ok | Done; also a list with no rows, or whose reader left. |")
+    rows.append(
+        "| 0 | ok | Done; also a list with no rows, or whose reader left, and a watch that Ctrl-C "
+        "ended. |"
+    )
     for kind in errors.failures():
         meaning = (kind.__doc__ or "").splitlines()[0]
         rows.append(f"| {kind.exit_code} | {kind.word} | {meaning} |")

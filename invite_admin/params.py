@@ -169,7 +169,7 @@ class Interval(click.ParamType[int]):
         return seconds
 
 
-class Crowd(WholeNumber):
+class CrowdSize(WholeNumber):
     """How many people redeem at once: three at least, for three race for one code."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
@@ -183,7 +183,7 @@ class Crowd(WholeNumber):
 COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")
 POINTS = WholeNumber(lambda limits: limits.points_per_code, "points a code")
 NUMBER = WholeNumber()
-CROWD = Crowd()
+CROWD_SIZE = CrowdSize()
 WHEN_FORMS = FORMS
 
 

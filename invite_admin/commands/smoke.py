@@ -31,7 +31,7 @@ SIZES = (10, 20)
 @click.option(
     "--users",
     "sizes",
-    type=params.CROWD,
+    type=params.CROWD_SIZE,
     multiple=True,
     help="So many people at once; may be given several times.  [default: 10, then 20]",
 )

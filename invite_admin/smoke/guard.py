@@ -96,10 +96,11 @@ class Guard:
 
         Raises:
             BadInput: It is not seen there: the two URLs lead to two databases.
+            InviteError: The users cannot connect.
         """
         own = self._self
         values = (int(Purpose.TICKET), self._ticket, own.pid, own.database, own.started)
-        with pool.connection() as connection:
+        with pool.told() as connection:
             seen = connection.execute(_SEEN, values).fetchone()
         if not seen or not seen[0]:
             raise BadInput(
@@ -137,7 +138,7 @@ def guarding(run: Run) -> Iterator[Guard]:
         Busy: Too many heavy jobs are there already.
     """
     database = Database(run.settings, lambda _line: None)
-    with database.transaction(writing=False) as session:
+    with database.transaction(writing=False, patient=False) as session:
         session.bound("idle_in_transaction_session_timeout", IDLE)
         ticket = run.gate.enter(session)
         yield Guard(session, ticket)

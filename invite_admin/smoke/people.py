@@ -7,14 +7,15 @@ import re
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
 from invite_admin import sqlstates
 from invite_admin.codes import digest
-from invite_admin.errors import Denied, Unsupported
+from invite_admin.errors import Denied, InviteError, Unavailable, Unsupported
+from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.judging import Answer, Attempt, Step
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ WAIT = 8.0  # seconds for a connection, and for one answer
 REPEATS = 2
 IN_ALL = 15.0  # seconds for a person's attempt with its repeats; none begins later
 PAUSES = (0.5, 1.0)  # seconds before a repeat
+_SHORTEST = 0.1  # seconds of a wait; none would mean no bound
 _BUSY: Final = frozenset({"53300", "55P03", "57014"})
 ROLE: Final = "authenticated"
 # As the application calls it, one transaction a redemption.
 _CLAIMS: Final = f"""
 select set_config('role', '{ROLE}', true), set_config('lock_timeout', '5s', true),
-       set_config('statement_timeout', '{int(WAIT)}s', true),
+       set_config('statement_timeout', %s, true),
        set_config('request.jwt.claim.sub', %s, true),
        set_config('request.jwt.claim.email', %s, true)
 """
@@ -92,6 +94,23 @@ class Pool:
                 self._idle.append(made)
             self._free.release()
 
+    @contextmanager
+    def told(self) -> Iterator[psycopg.Connection[Any]]:
+        """Give a connection likewise, for what is asked before any code is made.
+
+        Raises:
+            InviteError: The server cannot be reached, or refuses.
+        """
+        try:
+            with self.connection() as connection:
+                yield connection
+        except NoConnectionError:
+            raise Unavailable(
+                f"{USERS_URL_VARIABLE}: no connection within {WAIT:g} s; nothing was changed"
+            ) from None
+        except (psycopg.Error, ValueError, OSError) as error:
+            raise _named(error) from None
+
     def warm(self, count: int) -> None:
         """Make so many connections beforehand, as an application has them; failures come later."""
         with suppress(NoConnectionError, psycopg.Error), ExitStack() as stack:
@@ -137,9 +156,9 @@ class People:
             Denied: The login may not take the role, or the role may not call the function.
             Unsupported: There is no such function.
         """
-        with self.pool.connection() as connection, connection.transaction():
+        with self.pool.told() as connection, connection.transaction():
             try:
-                connection.execute(_CLAIMS, ("", ""))
+                connection.execute(_CLAIMS, (f"{WAIT:g}s", "", ""))
             except (
                 psycopg.errors.InsufficientPrivilege,
                 psycopg.errors.InvalidParameterValue,
@@ -157,7 +176,7 @@ class People:
     def redeem(self, person: Actor, code: Minted, step: Step) -> Attempt:
         """Try to redeem a code; what is busy is tried again, within bounds."""
         end = time.monotonic() + IN_ALL
-        reply = self._reply(person, code, step, WAIT)
+        reply = self._reply(person, code, step, end)
         first = spent = reply.seconds
         for _ in range(REPEATS):
             pause = random.uniform(*PAUSES)  # noqa: S311 - no secret
@@ -165,33 +184,46 @@ class People:
                 break
             if self.stopped.wait(pause):
                 break
-            reply = self._reply(person, code, step, min(WAIT, end - time.monotonic()))
+            reply = self._reply(person, code, step, end)
             if reply.seconds is not None:
                 spent = (spent or 0.0) + pause + reply.seconds
         return Attempt(
             step, person.id, code.id, reply.answer, first, spent, reply.balance, reply.why
         )
 
-    def _reply(self, person: Actor, code: Minted, step: Step, seconds: float) -> _Reply:
+    def _reply(self, person: Actor, code: Minted, step: Step, end: float) -> _Reply:
         try:
-            with self.pool.connection(seconds) as connection:
+            with self.pool.connection(_left(end)) as connection:
                 began = time.monotonic()
-                reply = _redeemed(connection, person, code, step)
-                return _Reply(reply.answer, time.monotonic() - began, reply.balance, reply.why)
+                reply = _redeemed(connection, person, code, step, _left(end))
+                return replace(reply, seconds=time.monotonic() - began)
         except NoConnectionError:
             return _Reply(Answer.BUSY, why="no connection")
-        except psycopg.Error as error:
-            why = sqlstates.translate_connecting(error).message.partition("; ")[0]
-            return _Reply(Answer.ERROR, why=why)
+        except (psycopg.Error, ValueError, OSError) as error:
+            return _Reply(Answer.ERROR, why=_named(error).message.partition("; ")[0])
+
+
+def _left(end: float) -> float:
+    """Return how many seconds one wait may take."""
+    return min(WAIT, max(end - time.monotonic(), _SHORTEST))
+
+
+def _named(error: Exception) -> InviteError:
+    """Return what a person is told of a failure on the users' connections."""
+    if isinstance(error, psycopg.Error) and error.sqlstate:
+        told = sqlstates.translate(error)
+    else:
+        told = sqlstates.translate_connecting(error)
+    return type(told)(f"{USERS_URL_VARIABLE}: {told.message}", hint=told.hint)
 
 
 def _redeemed(
-    connection: psycopg.Connection[Any], person: Actor, code: Minted, step: Step
+    connection: psycopg.Connection[Any], person: Actor, code: Minted, step: Step, seconds: float
 ) -> _Reply:
     """Redeem once; a refusal is told by its SQLSTATE, for the server's text may hold a hash."""
     try:
         with connection.transaction():
-            connection.execute(_CLAIMS, (person.id, person.email))
+            connection.execute(_CLAIMS, (f"{seconds * 1000:.0f}ms", person.id, person.email))
             row = connection.execute(_REDEEM, (str(digest(code.code)),)).fetchone()
     except psycopg.Error as error:
         answer = Answer.BUSY if error.sqlstate in _BUSY else Answer.ERROR

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import secrets
-from contextlib import contextmanager
+import warnings
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from invite_admin import __version__, conninfo, limits, text
 from invite_admin.errors import BadInput, InviteError, OutcomeUnknown, OverLimit
 from invite_admin.limits import Demand
-from invite_admin.model import Capability, Status, Terms
+from invite_admin.model import Capability, Outcome, Status, Terms
 from invite_admin.run import NOTHING_CHANGED
 from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
@@ -62,7 +64,7 @@ class Trial:
         """
         run, settings = self.job.run, self.job.run.settings
         accounts, began, server = self._look()
-        with self._true(), guarding(run) as guard, _people(self.job) as people:
+        with self._true(), _people(self.job) as people, guarding(run) as guard:
             guard.prove(people.pool)
             people.require()
             tiers = [self._crowd(guard, people, accounts[:size]) for size in self.sizes]
@@ -71,7 +73,7 @@ class Trial:
             began=text.rfc3339(began, run.preferences.timezone),
             conditions=Conditions(
                 tool=__version__,
-                host=server[0],
+                host=f"sandbox on {platform.node()}" if settings.sandbox else server[0],
                 server_version=server[1],
                 max_connections=guard.max_connections,
                 pool=people.pool.size,
@@ -138,6 +140,7 @@ class Trial:
             batch = batches.make(count, terms)
             limits.hold(store, run, demand)
             self._commit(store, "nothing was stored", "stored")
+        run.record.counts = {"made": run.record.counts.get("made", 0) + count}
         run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
         named = f", request id {batch.request_id}" if store.named else ""
         made = text.counted(count, "test code")
@@ -180,7 +183,12 @@ class Trial:
         results = store.revoke(unused)
         self._commit(store, self.job.run.truth, "voided")
         voided = sum(result.outcome.good for result in results.values())
+        run = self.job.run
+        run.record.counts = {**run.record.counts, "voided": voided}
         self._leave(f"{text.counted(voided, 'test code')} left unused, voided")
+        busy = sum(result.outcome is Outcome.BUSY for result in results.values())
+        if busy:
+            self._leave(f"{text.counted(busy, 'test code')} held by others; {self._voiding()}")
 
     def _leave(self, line: str) -> None:
         self.left.append(line)
@@ -204,10 +212,9 @@ def _people(job: Job) -> Iterator[People]:
     settings = job.run.settings
     url = replace(settings, database=settings.users)
     pool = Pool(conninfo.parameters(url, job.run.say, USERS_URL_VARIABLE))
-    try:
+    with warnings.catch_warnings(), closing(pool):
+        warnings.simplefilter("ignore")  # psycopg's advice on GSSAPI is not for operators
         yield People(pool)
-    finally:
-        pool.close()
 
 
 def _check_batch(count: int, most: int) -> None:
