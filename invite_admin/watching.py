@@ -37,9 +37,6 @@ class Known:
         self._ids: set[str] = set()
         self._by_age: list[tuple[datetime, str]] = []
 
-    def __len__(self) -> int:
-        return len(self._ids)
-
     def add(self, row: Any) -> bool:  # noqa: ANN401 - a row of the table
         """Take in a redemption; tell whether it was new."""
         if row.id in self._ids:

@@ -6,15 +6,19 @@ import json
 import re
 import shlex
 import signal
+import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from databases import PASSWORD, TESTERS
+from databases import PASSWORD, TESTERS, steps
 from stock import check_sound
 from test_judging import KEYS
 from tool import TIMEOUT
 from waiting import await_gone, read_until, until
+
+from invite_admin.gate import TICKETS
+from invite_admin.locks import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,6 +205,16 @@ def test_locked(invite: Invite, database: Database) -> None:
     assert re.search("1 of them: SQLSTATE (55P03|57014)\n", done.stderr)
 
 
+def test_a_silent_way(invite: Invite, database: Database) -> None:
+    """A way on which no statement is answered is hung up on, and named."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        url = f"postgresql://app_runtime@127.0.0.1:{port}/x?sslmode=disable&gssencmode=disable"
+        done = smoke(invite, env=variables(database) | {"INVITE_SMOKE_DATABASE_URL": url})
+    assert (7, 0) == (done.exit_code, made(database)), done.stderr
+    assert "INVITE_SMOKE_DATABASE_URL: no connection within 8 s" in done.stderr
+
+
 def test_two_databases(invite: Invite, database: Database, cluster: Cluster) -> None:
     """Users on another database are found out before any code is made."""
     other = cluster.create(3)
@@ -296,6 +310,16 @@ def test_not_sampled(invite: Invite, database: Database) -> None:
     done = smoke(invite, "--users", "3")
     assert 0 == done.exit_code, done.stderr
     assert "not sampled: the server refused it to this login (SQLSTATE 42501)" in done.stdout
+
+
+def test_a_full_gate(invite: Invite, database: Database) -> None:
+    """Behind six other heavy jobs smoke is refused, before any code is made."""
+    with database.connect() as others:
+        take = "select pg_advisory_lock(%s, n) from generate_series(1, %s) n"
+        others.execute(take, [int(Purpose.TICKET), TICKETS])
+        done = smoke(invite)
+    assert (8, 0) == (done.exit_code, made(database))
+    assert "come back in 2 s" in done.stderr
 
 
 def test_limits(invite: Invite, database: Database) -> None:
@@ -416,3 +440,14 @@ def test_held_codes_are_named(invite: Invite, database: Database) -> None:
         _, told = process.communicate(timeout=TIMEOUT)
     assert 130 == process.returncode
     assert b"held by others; to void what is left of them: invite revoke --note" in told
+
+
+@steps(1)
+def test_where_nothing_can_be_voided(invite: Invite, database: Database) -> None:
+    """Where codes cannot be voided it says so, and that they expire; no command is promised."""
+    changed_function(database, GUARD, "true")
+    done = smoke(invite, "--users", "3", login="owner")
+    assert 1 == done.exit_code
+    assert "they expire within an hour; they cannot be voided here" in done.stderr
+    assert "4 test codes left unused cannot be voided here, and expire" in done.stdout
+    assert "to void" not in done.stderr

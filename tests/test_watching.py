@@ -174,4 +174,4 @@ def test_memory() -> None:
     beta.now += 999 * MINUTE
     watch = beta.watch(NOON)
     assert 1000 == len(list(islice(watch.rows(), 1000)))
-    assert 15 + 1 + 1 == len(watch._known)  # both ends count, and the one that is being told
+    assert 15 + 1 + 1 == len(watch._known._ids)  # both ends count, and the one that is being told

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from invite_admin.run import Run
     from invite_admin.session import Session
-    from invite_admin.smoke.people import Pool
+    from invite_admin.smoke.pool import Pool
 
 IDLE = 300  # seconds; between two crowds nothing is asked on this connection
 _SELF: Final = """

@@ -103,11 +103,12 @@ class Tier:
 
     def misses(self, p95_seconds: float) -> list[str]:
         """Say in what it missed the line; empty where it met it."""
-        late = self.whole_p95 is None or self.whole_p95 > p95_seconds
+        late = self.whole_p95 is not None and self.whole_p95 > p95_seconds
         found = {
             text.counted(self.errors, "error"): self.errors > 0,
             f"{text.counted(self.double, 'code')} redeemed twice": self.double > 0,
             f"{self.busy_share:.1%} busy, above {BUSY_SHARE:.0%}": self.busy_share > BUSY_SHARE,
+            "nobody was answered": self.whole_p95 is None,
             f"95 of 100 took up to {shown(self.whole_p95)}, above {p95_seconds:g} s": late,
             f"{self.points_credited} points credited, {self.points_expected} expected": (
                 self.points_credited != self.points_expected

@@ -19,7 +19,8 @@ from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.guard import guarding
 from invite_admin.smoke.judging import judge
-from invite_admin.smoke.people import People, Pool
+from invite_admin.smoke.people import People
+from invite_admin.smoke.pool import Pool
 from invite_admin.smoke.runs import Conditions, Run
 from invite_admin.store import Batches
 
@@ -49,12 +50,14 @@ class Trial:
     Attributes:
         note: The label of every code that this test makes.
         left: What it left behind, in sentences.
+        revocable: Whether unused codes can be voided here.
     """
 
     job: Job
     sizes: Sequence[int]
     note: str = field(default_factory=lambda: f"invite smoke test {secrets.token_hex(4)}")
     left: list[str] = field(default_factory=list)
+    revocable: bool = False
 
     def run(self) -> Run:
         """Run it.
@@ -101,6 +104,7 @@ class Trial:
         with self.job.opened(writing=True) as store:
             found = store.accounts(self.job.run.settings.smoke.accounts)
             server = store.session.server
+            self.revocable = store.shape.ways[Capability.REVOKE].available
         if len(found) < max(self.sizes):
             raise BadInput(
                 f"{max(self.sizes)} people need as many test accounts, and there are "
@@ -157,6 +161,8 @@ class Trial:
             raise self.job.commits.unknown("they expire within an hour") from None
 
     def _voiding(self) -> str:
+        if not self.revocable:
+            return "they cannot be voided here"
         command = self.job.run.command_line("revoke", "--note", self.note)
         return f"to void what is left of them: {command}"
 

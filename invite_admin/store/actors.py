@@ -32,7 +32,8 @@ from auth.users where lower(btrim(email)) = :email
 _NAMED = """
 select id::text, lower(btrim(email)) as email from {users}
 where lower(btrim(email)) = any(:named) or id::text = any(:named)
-order by id
+order by least(array_position(cast(:named as text[]), lower(btrim(email))),
+               array_position(cast(:named as text[]), id::text)), id
 """
 
 
@@ -65,7 +66,7 @@ def find_actor(session: Session, shape: Shape, email: str) -> Actor:
 
 
 def find_accounts(session: Session, shape: Shape, named: Sequence[str]) -> list[Actor]:
-    """Look test accounts up; nobody else's rows are read.
+    """Look test accounts up, in the order in which they are named; nobody else's rows are read.
 
     Args:
         session: An open transaction.
