@@ -156,6 +156,9 @@ class Compared:
         """Compare some bytes."""
         self.same = self.same and self._file.read(len(data)) == data
 
+    def flush(self) -> None:
+        """Do nothing: nothing is held back."""
+
     def finish(self) -> None:
         """Find out whether the file goes on."""
         self.same = self.same and not self._file.read(1)
