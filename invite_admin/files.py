@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import re
-import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from invite_admin.codes import shown_path, without_code
-from invite_admin.errors import BadInput, Busy, Failed
+from invite_admin.codes import without_code
+from invite_admin.errors import BadInput, Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NOTHING = "nothing was changed"
@@ -60,6 +58,18 @@ class NewFile:
             raise _exists(self._path) from None
         except OSError as error:
             raise _failed(self._path, error.strerror) from None
+
+    def flush(self) -> None:
+        """Let whoever reads the file see what was written.
+
+        Raises:
+            Failed: It could not be written.
+        """
+        if self._file is not None and not self._file.closed:
+            try:
+                self._file.flush()
+            except OSError as error:
+                raise _failed(self._path, error.strerror) from None
 
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
@@ -127,20 +137,31 @@ def _exists(path: Path) -> BadInput:
     )
 
 
-def write_new(path: Path, data: bytes) -> None:
-    """Make a file of mode 0600 that holds exactly this, synced with its folder.
+class Compared:
+    """Takes bytes as a new file does, and tells whether a file holds exactly these.
 
-    Raises:
-        BadInput: There is such a file already.
-        Failed: It cannot be written; then there is none.
+    Args:
+        file: The file, open for reading.
+
+    Attributes:
+        same: Whether it did so far; after ``finish``, whether that is all of it.
     """
-    file = NewFile(path)
-    try:
-        file.write(data)
-        file.finish()
-    except BaseException:
-        file.discard()
-        raise
+
+    terminal = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.same = file, True
+
+    def write(self, data: bytes) -> None:
+        """Compare some bytes."""
+        self.same = self.same and self._file.read(len(data)) == data
+
+    def finish(self) -> None:
+        """Find out whether the file goes on."""
+        self.same = self.same and not self._file.read(1)
+
+    def discard(self) -> None:
+        """Do nothing: the file is somebody else's."""
 
 
 def beside(path: Path) -> Path:
@@ -148,8 +169,12 @@ def beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
 
 
-def publish(path: Path, data: bytes) -> None:
+def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
     """Make a file that is whole or absent: written beside its name, then linked to it.
+
+    Args:
+        path: The file.
+        fill: Writes it and finishes it.
 
     Raises:
         BadInput: There is such a file already.
@@ -158,7 +183,12 @@ def publish(path: Path, data: bytes) -> None:
     new = beside(path)
     try:
         new.unlink(missing_ok=True)
-        write_new(new, data)
+        file = NewFile(new)
+        try:
+            fill(file)
+        except BaseException:
+            file.discard()
+            raise
         os.link(new, path)
         new.unlink()
         sync_folder(path.parent)
@@ -167,57 +197,6 @@ def publish(path: Path, data: bytes) -> None:
         raise _exists(path) from None
     except OSError as error:
         raise _failed(path, error.strerror) from None
-
-
-class Hold:
-    """Keeps other commands from files until it is closed, or the process ends however."""
-
-    def __init__(self) -> None:
-        self._descriptors: list[int] = []
-
-    def take(self, path: Path) -> None:
-        """Take a file that is there; where the file system knows no locks, do nothing.
-
-        Raises:
-            BadInput: It is a link or no ordinary file, cannot be read, or was removed meanwhile.
-            Busy: Another command that still runs has it.
-        """
-        if path.is_symlink():
-            raise BadInput(
-                f"{shown_path(path)} is a link, and only the link would be removed; {NOTHING}",
-                hint=f"name the file itself: {shown_path(os.path.realpath(path))}",
-            )
-        try:
-            # Not blocking, for a pipe that nobody writes would let the command wait for ever.
-            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            descriptor = os.open(path, flags)
-            self._descriptors.append(descriptor)
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise BadInput(f"{shown_path(path)} is no ordinary file; {NOTHING}")
-            _lock(descriptor)
-            gone = not os.path.samestat(os.fstat(descriptor), path.stat())
-        except BlockingIOError:
-            raise Busy(
-                f"{path} belongs to another command that still runs; {NOTHING}",
-                hint="wait for its end; it says what became of the batch",
-            ) from None
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-        if gone:
-            raise BadInput(f"{path} was settled by another command; {NOTHING}")
-
-    def close(self) -> None:
-        """Let go."""
-        while self._descriptors:
-            os.close(self._descriptors.pop())
-
-
-def _lock(descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-            raise
 
 
 def sync_folder(folder: Path) -> None:
