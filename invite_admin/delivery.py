@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from invite_admin import files, output, pending, sinks
+from invite_admin.batch import Held
 from invite_admin.codes import shown_path
 from invite_admin.draft import Draft
 from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.hold import Hold
-from invite_admin.model import Held
 from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from invite_admin.model import Batch, Keeper, Piece
+    from invite_admin.batch import Batch, Keeper, Piece
     from invite_admin.report import Report
     from invite_admin.run import Run, Target
     from invite_admin.store import Store
@@ -61,7 +61,8 @@ class ToOutput:
 
     def __init__(self, run: Run, target: Target) -> None:
         self._form = target.form
-        self._sink, self._style = target.open(run)
+        limited = run.preferences.limits.issuing
+        self._sink, self._style = target.open(run, limited=limited)
 
     def keep(self, batch: Batch, store: Store) -> Keeper:
         """Keep the codes in memory: nothing is shown before the last of them is stored."""

@@ -16,8 +16,8 @@ from invite_admin.pending import end_line, head_line, renewed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from invite_admin.batch import Piece
     from invite_admin.hold import Hold
-    from invite_admin.model import Piece
     from invite_admin.pending import Pending
 
 HELD_BACK = 1_048_576  # bytes gathered before they are written

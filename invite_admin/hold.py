@@ -1,4 +1,4 @@
-"""Keeps two commands from settling the same batch: a lock on its pending file."""
+"""Keeps other commands from a pending file."""
 
 from __future__ import annotations
 

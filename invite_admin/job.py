@@ -9,10 +9,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from invite_admin import errors, output, sinks
+from invite_admin import errors, limits, output, sinks
 from invite_admin.codes import shown_path
 from invite_admin.commits import Commits
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
+from invite_admin.limits import Demand
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
 
@@ -108,6 +109,8 @@ class Job:
             OutcomeUnknown: Whether it was is not known.
         """
         store.session.settle()
+        if made := report.batch:
+            limits.hold(store, self.run, Demand.of(len(made.codes), made.terms.points))
         self.run.truth = delivery.undone
         delivery.hand_over(report)
         try:

@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from invite_admin import __version__
+from invite_admin.batch import Batch, Terms
 from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput
 from invite_admin.files import PENDING, sync_folder
 from invite_admin.kept import Kept
-from invite_admin.model import Batch, Terms
 
 if TYPE_CHECKING:
     from pathlib import Path

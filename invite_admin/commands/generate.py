@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import columns, output, params, resuming, text
+from invite_admin import columns, limits, output, params, resuming, text
+from invite_admin.batch import Batch, Terms
 from invite_admin.chosen import expiry
 from invite_admin.codes import mask
 from invite_admin.errors import BadInput
 from invite_admin.job import Job
-from invite_admin.model import Batch, Capability, Terms
+from invite_admin.limits import Demand
+from invite_admin.model import Capability
 from invite_admin.options import as_command, report_options
 from invite_admin.repeats import Wanted
 from invite_admin.report import Report
@@ -56,11 +58,15 @@ class Order:
         store.require_terms(terms)
         batches.require_free(self.count)
         if not self.dry_run:
+            run.gate.admit(store.session, self.count)
             batches.begin(self.request_id)
         if self.request_id is not None:
             run.record.request_id = self.request_id
             fixed = self.expires is None or self.expires.span is None
             Wanted(self.request_id, self.count, terms, fixed).refuse_repeat(run, batches)
+        if self.dry_run:
+            limits.tell(store, run)
+        limits.check(store, run, Demand.of(self.count, self.points))
         if terms.expires_at is None:
             run.say("warning: these codes never expire; --expires sets an end")
         if self.dry_run:

@@ -14,6 +14,7 @@ from invite_admin.model import Capability, Outcome, Row, Status
 from invite_admin.server import READ_ONLY, READ_ONLY_HINT
 from invite_admin.store.actors import find_actor
 from invite_admin.store.batches import Batches
+from invite_admin.store.issued import Issued
 from invite_admin.store.pieces import Changed, Pieces
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
 from invite_admin.store.requests import made_under
@@ -23,13 +24,14 @@ from invite_admin.store.writes import DirectWrites, FunctionWrites, Writes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from invite_admin.batch import Terms
     from invite_admin.codes import Name
-    from invite_admin.model import Actor, Change, Terms
+    from invite_admin.model import Actor, Change
     from invite_admin.session import Session
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
 
-__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Result", "Store", "look"]
+__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Result", "Store", "look"]
 
 MANY = 100  # codes from which on a statement may take longer
 LONG_STATEMENT = 900  # seconds

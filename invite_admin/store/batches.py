@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from invite_admin import locks
+from invite_admin.batch import Batch, Held
 from invite_admin.codes import space
 from invite_admin.errors import Busy, Failed, OverLimit
-from invite_admin.model import Batch, Capability, Filters, Held
-from invite_admin.session import Purpose
+from invite_admin.locks import Purpose
+from invite_admin.model import Capability, Filters
 from invite_admin.store.inserts import Inserts
 from invite_admin.store.proof import proved, there
 from invite_admin.store.requests import count_made, made_under
@@ -18,7 +20,8 @@ from invite_admin.store.requests import count_made, made_under
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from invite_admin.model import Keeper, Piece, Row, Terms
+    from invite_admin.batch import Keeper, Piece, Terms
+    from invite_admin.model import Row
     from invite_admin.store import Store
     from invite_admin.store.requests import Made
 
@@ -72,10 +75,10 @@ class Batches:
             Busy: Another is open still when the lock timeout is spent.
         """
         session, key = self._store.session, f"{self._store.actor.id} {request_id}"
-        if session.try_lock(Purpose.REQUEST, key):
+        if locks.take(session, Purpose.REQUEST, key):
             return
         self._store.say("another run with this request id has not ended; waiting for its end")
-        if not session.lock(Purpose.REQUEST, key):
+        if not locks.wait(session, Purpose.REQUEST, key):
             raise Busy(
                 "another run with this request id has not ended; this one changed nothing",
                 hint="run the command again once that run has ended",
