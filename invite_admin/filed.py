@@ -51,8 +51,7 @@ class ToFile:
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
-        for name in (files.beside(self._path), pending.renewed(self.kept)):
-            files.taken(name)
+        files.require_possible(files.beside(self._path), pending.renewed(self.kept))
         self._resumes = source is not None
         self._draft: Draft | None = None
 
