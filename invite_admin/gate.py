@@ -28,6 +28,7 @@ HEAVY = 100  # codes; work on more of them is heavy
 TICKETS = PLACES + QUEUE
 PATIENCE = 8.0  # seconds that a job waits for a place
 _AGAIN = "come back in 2 s"
+_REST = "two heavy jobs are running; the rest of this one waits for a place"
 
 
 class Gate:
@@ -77,7 +78,7 @@ class Gate:
                     "two heavy jobs are running and four are waiting; nothing was changed",
                     hint=_AGAIN,
                 )
-            self._say("two heavy jobs are running; the rest of this one waits for a place")
+            self._say(_REST)
             polled(lambda: not self.crowd(session).full, PATIENCE)
         return ticket
 
@@ -87,14 +88,15 @@ class Gate:
 
         if taken():
             return
-        self._say(f"two heavy jobs are running; waiting for a place, at most {PATIENCE:g} s")
+        first = f"two heavy jobs are running; waiting for a place, at most {PATIENCE:g} s"
+        self._say(_REST if self._admitted else first)
         while not polled(taken, PATIENCE):
             if not self._admitted:
                 raise Busy(
                     f"two heavy jobs are still running after {PATIENCE:g} s; nothing was changed",
                     hint=_AGAIN,
                 )
-            self._say("two heavy jobs are running; the rest of this one waits for a place")
+            self._say(_REST)
 
     @staticmethod
     def crowd(session: Session) -> Crowd:

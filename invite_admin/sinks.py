@@ -34,7 +34,7 @@ class Sink(Protocol):
     def write(self, data: bytes) -> None:
         """Take some bytes."""
 
-    def push(self) -> None:
+    def flush(self) -> None:
         """Give on what was taken so far; more may come."""
 
     def finish(self) -> None:
@@ -80,7 +80,7 @@ class StandardOutput:
         if len(self._waiting) >= HELD_BACK:
             self.finish()
 
-    def push(self) -> None:
+    def flush(self) -> None:
         """Give on what was taken so far; a reader who is gone is found also where that is nothing.
 
         Raises:

@@ -9,8 +9,7 @@ import pytest
 from batches import line, stored
 from checking import told
 from databases import steps
-from faults.aftermath import COMMIT, armed, pending_of, resumed
-from gates import FULL, HEAVY, WAITS, await_crowd, crowd, crowded
+from gates import FULL, HEAVY, WAITS, crowd, crowded
 from inside import opened, settings_of
 from stock import BOTH_WAYS, make_many, revoked, snapshot
 from terminal import terminal
@@ -19,8 +18,10 @@ from waiting import read_until, until
 
 from invite_admin.errors import Busy
 from invite_admin.gate import Gate
+from invite_admin.locks import Purpose
 
 if TYPE_CHECKING:
+    from cluster import Cluster
     from databases import Database
     from tool import Invite
 
@@ -77,21 +78,6 @@ def test_light_work(database: Database, invite: Invite, verb: str) -> None:
     with crowded(database, *FULL):
         done = invite(*LIGHT_ONES[verb])
     assert 0 == done.exit_code, done.stderr
-
-
-@BOTH_WAYS
-def test_resume(database: Database, invite: Invite, login: str) -> None:
-    """A batch that is taken up again needs a place as a new one does, and is kept without."""
-    path = invite.folder / "codes.jsonl"
-    command = line(HEAVY, 7, "--output", str(path))
-    assert -9 == invite(*command, login=login, env=armed((COMMIT, "before", "die"))).exit_code
-    with crowded(database, *FULL):
-        await_crowd(database, *FULL)
-        done = resumed(invite, path, login)
-    assert (8, FULL_HOUSE) == (done.exit_code, done.stderr.splitlines()[-2:])
-    assert (0, True) == (stored(database), pending_of(path).exists())
-    again = resumed(invite, path, login)
-    assert (0, HEAVY) == (again.exit_code, stored(database)), again.stderr
 
 
 def test_what_is_left_as_it_is_counts_not(database: Database, invite: Invite) -> None:
@@ -201,8 +187,16 @@ def test_check(database: Database, invite: Invite) -> None:
     ]
 
 
-def test_another_database_and_the_application(database: Database, invite: Invite) -> None:
-    """Locks of one bigint key, and those of another database, are no jobs of ours."""
-    with database.connect() as connection:
-        connection.execute("select pg_advisory_lock(n) from generate_series(1, 9) n")
-        assert 0 == told(invite)["gate"]["running"] + told(invite)["gate"]["waiting"]
+def test_whose_locks_do_not_count(database: Database, invite: Invite, cluster: Cluster) -> None:
+    """Jobs on another database, and locks of one bigint key, are no jobs on this one."""
+    other = cluster.create(3)
+    try:
+        with crowded(other, *FULL), database.connect() as application:
+            key = "select pg_advisory_lock((%s::bigint << 32) + n) from generate_series(1, 6) n"
+            for purpose in (Purpose.TICKET, Purpose.PLACE):
+                application.execute(key, [purpose])
+            gate = told(invite)["gate"]
+            assert (0, 0, False) == (gate["running"], gate["waiting"], gate["full"])
+            assert 0 == invite(*line(HEAVY, 1)).exit_code
+    finally:
+        cluster.drop(other)

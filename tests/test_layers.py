@@ -37,12 +37,12 @@ THIRD_PARTY: Final = {
 }
 """What is not in the standard library, and the only units that know it."""
 SPEAKERS: Final = {
-    "run.Run.say": "the voice of the tool, on standard error",
+    "run.Run._write": "the voice of the tool, on standard error",
     "changing._Changing.ask": "its question",
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
     "sinks.StandardOutput.finish": "points a broken standard output elsewhere",
-    "sinks.StandardOutput.push": "likewise, where its reader is found gone",
+    "sinks.StandardOutput.flush": "likewise, where its reader is found gone",
     "entry.main": "the voice before the tool is loaded",
     "record.Log.write": "appends to the log, which is no standard stream",
     "sinks.StandardOutput.discard": "likewise, for what was not delivered",

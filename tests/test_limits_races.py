@@ -15,6 +15,7 @@ from gates import await_crowd
 from inside import opened, settings_of
 from limiting import limits
 from stock import make, snapshot
+from stopping import SIGNALS, stop
 from tool import TIMEOUT
 from waiting import read_until, until
 
@@ -109,6 +110,22 @@ def test_new_ones_against_revived_ones(invite: Invite, database: Database) -> No
     assert before != snapshot(database)
     revived = "select count(*) from redemption_codes where expires_at > now()"
     assert (6 if 0 == second.returncode else 0) == database.value(revived)
+
+
+@SIGNALS
+def test_stopped_while_it_waits(
+    invite: Invite, database: Database, *, number: int, exit_code: int, named: str
+) -> None:
+    """Whoever waits for another batch to be counted can be stopped, and has stored nothing."""
+    with (
+        counting(database),
+        invite.start(*line(3, 1), settings=limits(codes_per_hour=9)) as process,
+    ):
+        assert process.stderr is not None
+        read_until(process.stderr.fileno(), WAITS.encode())
+        last = stop(process, number)
+    assert f"invite: stopped: stopped by {named}; nothing was changed" == last
+    assert (exit_code, 0) == (process.returncode, stored(database))
 
 
 def test_no_limit_no_lock(invite: Invite, database: Database) -> None:

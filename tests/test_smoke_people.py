@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from databases import TESTERS, make_code
+from databases import TESTERS, hash_of, make_code
 from lossy import SIZE
 from refusing import parameters_of
 from tap import _connect
 
 from invite_admin.codes import Secret
-from invite_admin.model import Actor, Minted
+from invite_admin.model import Actor
 from invite_admin.smoke import people, pool
 from invite_admin.smoke.judging import Answer, Step
-from invite_admin.smoke.people import People
+from invite_admin.smoke.people import Code, People
 from invite_admin.smoke.pool import Pool
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_no_answer(
     monkeypatch.setattr(pool, "GRACE", 0.2)
     monkeypatch.setattr(people, "IN_ALL", 2.0)
     person = Actor(str(database.person(TESTERS[0])), TESTERS[0], "user")
-    code = Minted("id", Secret(make_code()), "mask")
+    code = Code("id", Secret(hash_of(make_code())))
     with silent(database, mark) as parameters:
         connections = Pool(parameters)
         attempt = People(connections).redeem(person, code, Step.ONCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,12 +87,17 @@ def _smoke(
         trial = Trial(job, tuple(dict.fromkeys(sizes)) or SIZES)
         found = trial.run()
         if kept is not None:
-            files.write_new(kept, found.kept())
+            files.publish(kept, partial(_fill, found.kept()))
             run.say(f"kept in {shown_path(kept)}")
         report = _report(found, trial.left, before)
         with suppress(sinks.ReaderLeft):
             output.emit(report, form, sink, style)
         job.conclude(report)
+
+
+def _fill(data: bytes, file: files.NewFile) -> None:
+    file.write(data)
+    file.finish()
 
 
 def _refuse_unless_enabled(run: Run) -> None:

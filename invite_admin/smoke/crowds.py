@@ -11,16 +11,16 @@ from invite_admin.smoke.judging import Answer, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from invite_admin.model import Actor, Minted
+    from invite_admin.model import Actor
     from invite_admin.smoke.judging import Attempt
-    from invite_admin.smoke.people import People
+    from invite_admin.smoke.people import Code, People
 
 RACERS = 3
 TICK = 1.0  # seconds
 
 
 def run_crowd(
-    people: People, crowd: Sequence[Actor], codes: Sequence[Minted], tick: Callable[[], None]
+    people: People, crowd: Sequence[Actor], codes: Sequence[Code], tick: Callable[[], None]
 ) -> list[Attempt]:
     """Let a crowd redeem.
 
@@ -36,27 +36,27 @@ def run_crowd(
     return attempts + _at_once(people, racers, _race, tick)
 
 
-def _once_and_again(people: People, person: Actor, code: Minted) -> list[Attempt]:
+def _once_and_again(people: People, person: Actor, code: Code) -> list[Attempt]:
     once = people.redeem(person, code, Step.ONCE)
     if once.answer is not Answer.REDEEMED or people.stopped.is_set():
         return [once]
     return [once, people.redeem(person, code, Step.AGAIN)]
 
 
-def _race(people: People, person: Actor, code: Minted) -> list[Attempt]:
+def _race(people: People, person: Actor, code: Code) -> list[Attempt]:
     return [people.redeem(person, code, Step.RACE)]
 
 
 def _at_once(
     people: People,
-    pairs: Sequence[tuple[Actor, Minted]],
-    act: Callable[[People, Actor, Minted], list[Attempt]],
+    pairs: Sequence[tuple[Actor, Code]],
+    act: Callable[[People, Actor, Code], list[Attempt]],
     tick: Callable[[], None],
 ) -> list[Attempt]:
     """Let each person act on a code, all from the same moment on."""
     start = threading.Barrier(len(pairs) + 1)
 
-    def begin(person: Actor, code: Minted) -> list[Attempt]:
+    def begin(person: Actor, code: Code) -> list[Attempt]:
         start.wait()
         return act(people, person, code)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
-from invite_admin.codes import digest
 from invite_admin.errors import Denied, Unsupported
 from invite_admin.smoke.judging import Answer, Attempt, Step
 from invite_admin.smoke.pool import BUSY, WAIT, NoConnectionError, bounded, named
 
 if TYPE_CHECKING:
-    from invite_admin.model import Actor, Minted
+    from invite_admin.codes import Secret
+    from invite_admin.model import Actor
     from invite_admin.smoke.pool import Pool
 
 REPEATS = 2
@@ -36,6 +36,14 @@ _ABLE: Final = """
 select to_regprocedure('public.redeem_code(text)') is not null as there,
        has_function_privilege(to_regprocedure('public.redeem_code(text)'), 'execute') as granted
 """
+
+
+@dataclass(frozen=True)
+class Code:
+    """One test code: its id and its hash."""
+
+    id: str
+    digest: Secret = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class People:
         if not granted:
             raise Denied(f"{ROLE} may not call public.redeem_code; nothing was changed")
 
-    def redeem(self, person: Actor, code: Minted, step: Step) -> Attempt:
+    def redeem(self, person: Actor, code: Code, step: Step) -> Attempt:
         """Try to redeem a code; what is busy is tried again, within bounds."""
         end = time.monotonic() + IN_ALL
         reply = self._reply(person, code, step, end)
@@ -104,7 +112,7 @@ class People:
             step, person.id, code.id, reply.answer, first, spent, reply.balance, reply.why
         )
 
-    def _reply(self, person: Actor, code: Minted, step: Step, end: float) -> _Reply:
+    def _reply(self, person: Actor, code: Code, step: Step, end: float) -> _Reply:
         try:
             with self.pool.connection(_left(end)) as connection:
                 began = time.monotonic()
@@ -122,7 +130,7 @@ def _left(end: float) -> float:
 
 
 def _redeemed(
-    connection: psycopg.Connection[Any], person: Actor, code: Minted, step: Step, seconds: float
+    connection: psycopg.Connection[Any], person: Actor, code: Code, step: Step, seconds: float
 ) -> _Reply:
     """Redeem once; a refusal is told by its SQLSTATE, for the server's text may hold a hash."""
     asked = False
@@ -130,7 +138,7 @@ def _redeemed(
         with bounded(connection, seconds) as hung, connection.transaction():
             connection.execute(_CLAIMS, (f"{seconds * 1000:.0f}ms", person.id, person.email))
             asked = True
-            row = connection.execute(_REDEEM, (str(digest(code.code)),)).fetchone()
+            row = connection.execute(_REDEEM, (str(code.digest),)).fetchone()
     except psycopg.Error as error:
         if hung.is_set() and not asked:
             raise NoConnectionError from None  # a pooler had none to the server

@@ -11,15 +11,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from invite_admin import __version__, conninfo, limits, text
+from invite_admin.batch import Terms
+from invite_admin.codes import digest
 from invite_admin.errors import BadInput, InviteError, OutcomeUnknown, OverLimit
 from invite_admin.limits import Demand
-from invite_admin.model import Capability, Outcome, Status, Terms
+from invite_admin.model import Capability, Outcome, Status
 from invite_admin.run import NOTHING_CHANGED
 from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.guard import guarding
 from invite_admin.smoke.judging import judge
-from invite_admin.smoke.people import People
+from invite_admin.smoke.people import Code, People
 from invite_admin.smoke.pool import Pool
 from invite_admin.smoke.runs import Conditions, Run
 from invite_admin.store import Batches
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from invite_admin.batch import Batch
     from invite_admin.job import Job
-    from invite_admin.model import Actor, Batch, Row
+    from invite_admin.model import Actor, Row
     from invite_admin.smoke.guard import Guard
     from invite_admin.smoke.judging import Tier
     from invite_admin.store import Store
@@ -117,25 +120,26 @@ class Trial:
         """Let one crowd redeem; what it leaves unused is voided, however it ends."""
         size = len(crowd)
         self.job.run.say(f"{size} people redeem at once")
-        batch = self._make(size + 1)
+        codes = self._make(size + 1)
         try:
             people.pool.warm(min(people.pool.size, size))
             guard.begin()
-            attempts = run_crowd(people, crowd, batch.codes, lambda: guard.sample(size))
+            attempts = run_crowd(people, crowd, codes, lambda: guard.sample(size))
         finally:
             people.pool.close()  # on a full server the operator needs the room
-            rows = self._void(batch)
+            rows = self._void([code.id for code in codes])
         spent = sum(row.points for row in rows.values() if row.status is Status.REDEEMED)
         found = judge(attempts, size, POINTS, spent)
         self._say_odd([a.why for a in attempts if a.answer.value in ("busy", "error")])
         line = self.job.run.settings.smoke.p95_seconds
         return replace(found, met=not found.misses(line))
 
-    def _make(self, count: int) -> Batch:
+    def _make(self, count: int) -> list[Code]:
         """Make the codes of one crowd, through the same store and limits as ``generate``."""
         run = self.job.run
         with self.job.opened(writing=True, again=True) as store:
             batches = Batches(store)
+            batches.require_free(count)
             batches.begin()
             terms = Terms(POINTS, store.session.server.now + LIFE, self.note)
             demand = Demand.of(count, POINTS)
@@ -150,7 +154,7 @@ class Trial:
         made = text.counted(count, "test code")
         run.say(f'made {made} of {POINTS} point, note "{self.note}"{named}')
         run.say(f"they expire within an hour; {self._voiding()}")
-        return batch
+        return _codes(batch)
 
     def _commit(self, store: Store, undone: str, done: str) -> None:
         store.session.settle()
@@ -166,9 +170,8 @@ class Trial:
         command = self.job.run.command_line("revoke", "--note", self.note)
         return f"to void what is left of them: {command}"
 
-    def _void(self, batch: Batch) -> dict[str, Row]:
+    def _void(self, ids: Sequence[str]) -> dict[str, Row]:
         """Void what was left unused, where that can be done; return the rows as they were."""
-        ids = [minted.id for minted in batch.codes]
         with self.job.opened(writing=True, again=True) as store:
             rows = store.reads.by_id(ids)
             unused = [row for row in rows.values() if row.status in _UNUSED]
@@ -221,6 +224,14 @@ def _people(job: Job) -> Iterator[People]:
     with warnings.catch_warnings(), closing(pool):
         warnings.simplefilter("ignore")  # psycopg's advice on GSSAPI is not for operators
         yield People(pool)
+
+
+def _codes(batch: Batch) -> list[Code]:
+    return [
+        Code(identity, digest(code))
+        for piece in batch.codes
+        for identity, code in zip(piece.ids, piece.codes, strict=True)
+    ]
 
 
 def _check_batch(count: int, most: int) -> None:
