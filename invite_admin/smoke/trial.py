@@ -147,13 +147,14 @@ class Trial:
             limits.check(store, run, demand)
             batch = batches.make(count, terms)
             limits.hold(store, run, demand)
+            named = f", request id {batch.request_id}" if store.named else ""
+            codes = text.counted(count, "test code")
+            # Before COMMIT: whoever kills the tool right after it must have read how to void them.
+            run.say(f'making {codes} of {POINTS} point, note "{self.note}"{named}')
+            run.say(f"they expire within an hour; {self._voiding()}")
             self._commit(store, "nothing was stored", "stored")
         run.record.counts = {"made": run.record.counts.get("made", 0) + count}
         run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
-        named = f", request id {batch.request_id}" if store.named else ""
-        made = text.counted(count, "test code")
-        run.say(f'made {made} of {POINTS} point, note "{self.note}"{named}')
-        run.say(f"they expire within an hour; {self._voiding()}")
         return _codes(batch)
 
     def _commit(self, store: Store, undone: str, done: str) -> None:
