@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import astuple
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +21,8 @@ from invite_admin.run import Target
 from invite_admin.settings import USERS_URL_VARIABLE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from invite_admin.run import Run
     from invite_admin.smoke import runs
 
@@ -38,7 +39,7 @@ SIZES = (10, 20)
 )
 @click.option(
     "--against",
-    type=click.Path(path_type=Path, readable=False),
+    type=params.File(),
     metavar="FILE",
     help="Compare with the run that --output kept in FILE.",
 )
@@ -53,7 +54,7 @@ SIZES = (10, 20)
 @click.option(
     "--output",
     "kept",
-    type=click.Path(path_type=Path, readable=False),
+    type=params.File(result=True),
     metavar="FILE",
     help="Keep the run in FILE as JSON, whatever is shown; FILE must not exist (mode 0600).",
 )
