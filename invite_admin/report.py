@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from invite_admin.errors import InviteError
     from invite_admin.model import Batch
@@ -40,6 +41,18 @@ class Column:
     blank: str = ""
 
 
+class Export(Protocol):
+    """Rows written as csv by the server, without a heading, just as ``output`` would."""
+
+    def __call__(self, zone: tzinfo, *, raw: bool) -> Iterator[bytes] | None:
+        """Yield the rows in pieces; None where the server would write them differently.
+
+        Args:
+            zone: The time zone of times.
+            raw: Whether formulas go without their guard.
+        """
+
+
 class Layout(Enum):
     """How a table for people is laid out."""
 
@@ -62,6 +75,8 @@ class Report:
             all is well.
         batch: The codes that it delivers; None where it delivers none.
         counts: How many codes had which outcome; empty where nothing was changed.
+        export: Writes the same rows as csv, or None where only Python can; None where there is
+            no such way.
     """
 
     columns: tuple[Column, ...]
@@ -72,6 +87,7 @@ class Report:
     verdict: InviteError | None = None
     batch: Batch | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    export: Export | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ THIRD_PARTY: Final = {
     "tabulate": {"output"},
     "wcwidth": {"output"},
     "sqlalchemy": {"store", "database", "session", "catalogue"},
-    "psycopg": {"store", "database", "session", "conninfo", "server", "sqlstates", "sandbox"},
+    "psycopg": {
+        *("store", "database", "session", "conninfo", "copyout", "server", "sqlstates", "sandbox"),
+    },
     "tenacity": {"retries"},
 }
 """What is not in the standard library, and the only units that know it."""

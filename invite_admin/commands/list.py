@@ -44,4 +44,4 @@ def command(  # noqa: PLR0913 - one argument an option
     """
     filters = chosen.at(store, run)
     rows = store.reads.rows(filters, sort=Sort(sort), reverse=reverse, limit=limit)
-    return Report(columns.CODE, rows)
+    return Report(columns.CODE, rows, export=rows.export)

@@ -52,4 +52,5 @@ def command(  # noqa: PLR0913 - one argument an option
         since=instant(run, now, "redeemed since", since),
         until=instant(run, now, "redeemed until", until),
     )
-    return Report(columns.REDEEMED, store.reads.redemptions(wanted, limit=limit))
+    rows = store.reads.redemptions(wanted, limit=limit)
+    return Report(columns.REDEEMED, rows, export=rows.export)

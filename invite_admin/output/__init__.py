@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from invite_admin.errors import BadInput
-from invite_admin.output.lines import write_csv, write_json, write_jsonl
+from invite_admin.output.lines import csv_heading, write_csv, write_json, write_jsonl
 from invite_admin.output.style import Style
 from invite_admin.output.tables import HELD, write_markdown, write_table
 
@@ -44,10 +45,23 @@ def emit(report: Report, form: str, sink: Sink, style: Style) -> None:
         Failed: The result could not be written.
         ReaderLeft: The reader is gone.
     """
+    with closing(_written(report, form, style)) as pieces:
+        for piece in pieces:
+            sink.write(piece)
+    sink.finish()
+
+
+def _written(report: Report, form: str, style: Style) -> Generator[bytes]:
+    """Write a report as bytes; csv for a machine by the server, where it can."""
+    if form == "csv" and report.export and not style.terminal:
+        rows = report.export(style.zone, raw=style.raw)
+        if rows is not None:
+            yield csv_heading(report, style).encode()
+            yield from rows
+            return
     encoding = style.encoding if form in HOLDING else "utf-8"
     for piece in FORMATS[form](report, style):
-        sink.write(piece.encode(encoding, "backslashreplace"))
-    sink.finish()
+        yield piece.encode(encoding, "backslashreplace")
 
 
 def check_held(form: str, count: int) -> None:

@@ -29,11 +29,15 @@ def write_csv(report: Report, style: Style) -> Iterator[str]:
         found = guard(found) if column.cell is not Cell.NUMBER else found
         return text.visible(found) if style.terminal else found
 
-    writer.writerow(column.key for column in report.columns)
-    yield ("\ufeff" if style.bom else "") + _drained(buffer)
+    yield csv_heading(report, style)
     for row in report.rows:
         writer.writerow(map(cell, report.columns, row))
         yield _drained(buffer)
+
+
+def csv_heading(report: Report, style: Style) -> str:
+    """Return the line of keys that csv begins with; no key needs quotes."""
+    return ("\ufeff" if style.bom else "") + ",".join(c.key for c in report.columns) + "\n"
 
 
 def write_json(report: Report, style: Style) -> Iterator[str]:
@@ -55,12 +59,15 @@ def write_jsonl(report: Report, style: Style) -> Iterator[str]:
 
 
 def _objects(report: Report, style: Style) -> Iterator[str]:
+    keys = [column.key for column in report.columns]
+    times = [place for place, column in enumerate(report.columns) if column.cell is Cell.TIME]
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     for row in report.rows:
-        found = {
-            column.key: _value(column, value, style)
-            for column, value in zip(report.columns, row, strict=True)
-        }
-        yield text.json_visible(json.dumps(found, ensure_ascii=False))
+        values = list(row)
+        for place in times:
+            if values[place] is not None:
+                values[place] = text.rfc3339(values[place], style.zone)
+        yield text.json_visible(encode(dict(zip(keys, values, strict=True))))
 
 
 def _value(column: Column, value: Any, style: Style) -> Any:  # noqa: ANN401 - whatever JSON holds
