@@ -1,4 +1,4 @@
-"""``invite list``: codes and what they are now, never a code's text."""
+"""List codes and their status; masks only, never a code's text."""
 
 from __future__ import annotations
 

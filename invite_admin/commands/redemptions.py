@@ -1,4 +1,4 @@
-"""``invite redemptions``: who redeemed which code, when, for how many points."""
+"""Show who redeemed which code, newest first."""
 
 from __future__ import annotations
 
