@@ -13,6 +13,8 @@ import psycopg
 import sqlalchemy as sa
 from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -26,6 +28,21 @@ if TYPE_CHECKING:
     from psycopg.abc import AdaptContext, Buffer
 
     from invite_admin.settings import Settings
+
+
+_QUIET = "invite"
+
+
+class _QuietDialect(PGDialect_psycopg):
+    """psycopg's, but it asks the server nothing: what it would learn is for reflection and DDL."""
+
+    supports_statement_cache = True
+
+    def initialize(self, connection: sa.Connection) -> None:
+        """Ask nothing."""
+
+
+registry.register(f"postgresql.{_QUIET}", __name__, _QuietDialect.__name__)
 
 
 class Database:
@@ -43,7 +60,7 @@ class Database:
         self.settings = settings
         self._say = say
         self._engine = sa.create_engine(
-            "postgresql+psycopg://",
+            f"postgresql+{_QUIET}://",
             creator=_creator(conninfo.parameters(settings, say)),
             poolclass=NullPool,
             isolation_level="READ COMMITTED",
