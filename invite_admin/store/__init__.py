@@ -59,6 +59,7 @@ class Store:
 
     Attributes:
         reads: What can be asked.
+        say: Told what a person should know while it happens.
         request_id: The name of what this command writes; the audit log has it where there is one.
     """
 
@@ -68,7 +69,7 @@ class Store:
         self.session, self.shape = session, shape
         self.reads = Reads(session, shape)
         self.request_id = f"invite-{uuid.uuid4()}"
-        self._settings, self._say = settings, say
+        self._settings, self.say = settings, say
         self._found: Actor | None = None
 
     @property
@@ -155,7 +156,7 @@ class Store:
             self.allow_time(len(sent))
             writes = self.writes(need)
             act = writes.revoke if change is None else (lambda ids: writes.update(ids, change))
-            changed = Pieces(self.session, self._settings.timeouts.lock, self._say).run(sent, act)
+            changed = Pieces(self.session, self._settings.timeouts.lock, self.say).run(sent, act)
         changed.kept = _revoked if change is None else change.leaves
         now = self.reads.by_id([row.id for row in rows])
         return {
