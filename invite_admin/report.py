@@ -45,11 +45,14 @@ class Column:
 class Export(Protocol):
     """Rows written as csv by the server, without a heading, just as ``output`` would."""
 
-    def __call__(self, zone: tzinfo, *, raw: bool) -> Iterator[bytes] | None:
+    def __call__(
+        self, zone: tzinfo, done: Callable[[int], None], *, raw: bool
+    ) -> Iterator[bytes] | None:
         """Yield the rows in pieces; None where the server would write them differently.
 
         Args:
             zone: The time zone of times.
+            done: Told how many more rows were written.
             raw: Whether formulas go without their guard.
         """
 

@@ -16,21 +16,15 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
 from invite_admin import errors, sqlstates
-from invite_admin.copyout import CopyOut
+from invite_admin.copyout import UNBOUND, CopyOut
 from invite_admin.server import describe, opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy.engine import CursorResult
 
     from invite_admin.settings import Settings
-
-
-_COPYING = sa.text(
-    "select set_config('statement_timeout', '0', true), set_config('jit', 'off', true),"
-    " set_config('tcp_user_timeout', :idle, true)"
-)
 
 
 class Purpose(IntEnum):
@@ -74,24 +68,26 @@ class Session:
         with told(), self._connection.execute(streamed) as result:
             yield from result
 
-    def copy_out(self, query: sa.Select[Any]) -> Iterator[bytes]:
+    def copy_out(self, query: sa.Select[Any], done: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows of a query as csv without a heading, made by the server.
 
         The server's own timeout would run while the reader reads, so it is off for the rest of the
         transaction: it bounds here how long the server may send nothing. A reader that is stopped
         is bounded by the server, where the network tells it.
 
+        Args:
+            query: Selects the cells.
+            done: Told how many more rows were taken.
+
         Raises:
             InviteError: By its SQLSTATE.
         """
         idle = 1_000 * self._settings.timeouts.idle
-        self.execute(_COPYING, {"idle": str(idle)})
+        self.execute(sa.text(UNBOUND), {"idle": str(idle)})
         plain = query.compile(dialect=self._connection.dialect).construct_expanded_state()
-        copy = f"copy ({plain.statement}) to stdout (format csv)"
+        copied = CopyOut(self._driver, self._settings.timeouts.statement)
         with told():
-            statement = psycopg.ClientCursor(self._driver).mogrify(copy, plain.parameters)
-            copied = CopyOut(self._driver, self._settings.timeouts.statement)
-            yield from copied.rows(statement.encode())
+            yield from copied.rows(plain.statement, plain.parameters, done)
 
     def become(self, role: str | None) -> None:
         """Act as ``role`` from here on in this transaction; None means the login itself.

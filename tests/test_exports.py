@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import incall
 import pytest
 import stock
 from hostile import failure
@@ -18,6 +20,8 @@ from tap import tapped
 from test_blocked_output import await_full
 from tool import TIMEOUT
 from waiting import await_gone
+
+from invite_admin import progress
 
 if TYPE_CHECKING:
     from databases import Database
@@ -175,3 +179,25 @@ def test_a_server_that_falls_silent(invite: Invite, database: Database) -> None:
         said, hint = failure(done)
     assert (7, "hint: [timeouts] statement in the settings is the bound") == (done.exit_code, hint)
     assert "unavailable: the statement took longer than allowed" == said.partition(",")[0]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_how_far_it_is(
+    invite: Invite,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    form: str,
+) -> None:
+    """An export to a file counts its rows on a terminal; one to a terminal shows itself."""
+    stock.make_many(database, ROWS)
+    monkeypatch.setattr(progress, "SILENT", 0.0)
+    monkeypatch.setattr(progress, "AGAIN", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert 0 == incall.call(invite, "list", "--output", f"codes.{form}")
+    lines = capsys.readouterr().err.split("\r")
+    counts = [int(line.split()[0].replace(",", "")) for line in lines if " written, " in line]
+    assert (ROWS, sorted(counts)) == (counts[-1], counts)
+    assert f"written to codes.{form}\n" == lines[-1]
+    assert 0 == incall.call(invite, "list", "--format", form)
+    assert " written, " not in capsys.readouterr().err

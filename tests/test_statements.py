@@ -32,7 +32,11 @@ ALL: Final = ("--points", "10")
         (["stats"], READING, "SELECT 'all'"),
         (["revoke", *ALL, "--yes"], WRITING, "SELECT CAST("),
         (["update", *ALL, "--set-note", "x", "--yes"], WRITING, "SELECT CAST("),
-        (["generate", "--count", "1", "--points", "1"], WRITING, "select pg_advisory_xact_lock"),
+        (
+            ["generate", "--count", "1", "--points", "1"],
+            WRITING,
+            "select pg_try_advisory_xact_lock",
+        ),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else None,
 )

@@ -12,7 +12,7 @@ from invite_admin import text
 from invite_admin.store import cells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
     from invite_admin.session import Session
@@ -39,7 +39,9 @@ class Rows:
         self._session.become(self._role)
         return self._session.stream(self._query, A_FETCH)
 
-    def export(self, zone: tzinfo, *, raw: bool) -> Iterator[bytes] | None:
+    def export(
+        self, zone: tzinfo, done: Callable[[int], None], *, raw: bool
+    ) -> Iterator[bytes] | None:
         """Yield the rows as csv, as ``report.Export`` has it."""
         if zone is not UTC and not _settled(self._session, zone):
             return None
@@ -47,7 +49,7 @@ class Rows:
         rows = self._query.subquery()
         written = (cells.cell(column.name, column, raw=raw) for column in rows.c)
         self._session.become(self._role)
-        return self._session.copy_out(sa.select(*written))
+        return self._session.copy_out(sa.select(*written), done)
 
 
 class _ZonesDifferError(Exception):
