@@ -41,6 +41,8 @@ def command(  # noqa: PLR0913 - one argument an option
 
     People whose accounts were deleted since are still listed, as they were when they redeemed.
 
+    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number, csv the fastest.
+
     \b
     Example: invite redemptions --since 7d --user tester07@example.com
     """
