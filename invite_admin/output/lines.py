@@ -11,7 +11,7 @@ from invite_admin import text
 from invite_admin.report import Cell, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from invite_admin.output.style import Style
     from invite_admin.report import Column, Report
@@ -42,7 +42,7 @@ def csv_heading(report: Report, style: Style) -> str:
 
 def write_json(report: Report, style: Style) -> Iterator[str]:
     """Write one JSON array, or for an object that object."""
-    objects = _objects(report, style)
+    objects = map(_object(report, style), report.rows)
     if report.layout is Layout.OBJECT:
         yield next(objects) + "\n"
         return
@@ -54,20 +54,24 @@ def write_json(report: Report, style: Style) -> Iterator[str]:
 
 def write_jsonl(report: Report, style: Style) -> Iterator[str]:
     """Write one JSON object a line."""
-    for line in _objects(report, style):
+    for line in map(_object(report, style), report.rows):
         yield line + "\n"
 
 
-def _objects(report: Report, style: Style) -> Iterator[str]:
+def _object(report: Report, style: Style) -> Callable[[Sequence[Any]], str]:
+    """Return what writes a row as a JSON object."""
     keys = [column.key for column in report.columns]
     times = [place for place, column in enumerate(report.columns) if column.cell is Cell.TIME]
     encode = json.JSONEncoder(ensure_ascii=False).encode
-    for row in report.rows:
+
+    def written(row: Sequence[Any]) -> str:
         values = list(row)
         for place in times:
             if values[place] is not None:
                 values[place] = text.rfc3339(values[place], style.zone)
-        yield text.json_visible(encode(dict(zip(keys, values, strict=True))))
+        return text.json_visible(encode(dict(zip(keys, values, strict=True))))
+
+    return written
 
 
 def _value(column: Column, value: Any, style: Style) -> Any:  # noqa: ANN401 - whatever JSON holds
