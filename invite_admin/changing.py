@@ -38,6 +38,7 @@ class Act:
         verb: How it is spoken of.
         prepare: Reads the command's own options, given the server's now; may refuse.
         apply: Does it; returns the results by id.
+        allow: Refuses what a limit forbids, before anything is sent.
         same: Whether a code is already as it would become.
         become: The code as it would become.
     """
@@ -45,6 +46,9 @@ class Act:
     verb: Verb
     apply: Callable[[Store, Sequence[Row], dict[str, Any]], dict[str, Result]]
     prepare: Callable[[Run, Store, dict[str, Any]], dict[str, Any]] = lambda _run, _store, _own: {}
+    allow: Callable[[Run, Store, Sequence[Row], dict[str, Any]], None] = (
+        lambda _run, _store, _rows, _extras: None
+    )
     same: Callable[[Row, dict[str, Any]], bool] = lambda _row, _extras: False
     become: Callable[[Row, dict[str, Any]], Row] = lambda row, _extras: row
 
@@ -133,7 +137,9 @@ class _Changing:
             if not items:
                 raise NotFound("no code fits these filters; nothing was changed")
         output.check_held(self.target.form, len(items))
-        return Plan(tuple(items), self.names is None, extras)
+        plan = Plan(tuple(items), self.names is None, extras)
+        self.act.allow(self.run, store, plan.rows, extras)
+        return plan
 
     def still(self, store: Store, plan: Plan) -> Plan:
         """Return the same set of ids, as the rows are after the question."""
@@ -166,6 +172,7 @@ class _Changing:
 
     def do(self, store: Store, plan: Plan) -> Report:
         """Change what can be changed, and say of each code what became of it."""
+        self.run.gate.admit(store.session, len(plan.usable))
         results = self.act.apply(store, plan.rows, plan.extras)
         telling = self.telling(plan)
         outcomes = {identity: result.outcome for identity, result in results.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,6 +14,7 @@ import click
 
 from invite_admin import __version__, errors, sinks
 from invite_admin.commands import Commands
+from invite_admin.paths import File
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,13 +72,14 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
     from invite_admin.record import Log  # noqa: PLC0415 - not for the help
 
     if call.log is None and isinstance(path, str):
-        call.log = Log(Path(path))
+        with suppress(click.UsageError):  # it is what was refused
+            call.log = Log(File().convert(path, None, ctx))
 
 
 @click.group(cls=_Tool, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
-    type=click.Path(path_type=Path, readable=False),
+    type=File(),
     metavar="FILE",
     help="The settings file; that one alone counts.",
 )
@@ -84,7 +87,7 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
 @click.option(
     "--log-file",
     LOG_FILE,
-    type=click.Path(path_type=Path, readable=False),
+    type=File(),
     metavar="FILE",
     is_eager=True,
     expose_value=False,
@@ -108,7 +111,7 @@ def cli(
 
     call = ctx.ensure_object(Call)
     user_folder = Path(click.get_app_dir("invite"))
-    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed)
+    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed, log=call.log)
     if ctx.invoked_subcommand in cli.list_commands(ctx):
         call.run.record.command = ctx.invoked_subcommand
 

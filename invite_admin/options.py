@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import names, params
+from invite_admin import names, params, paths
 from invite_admin.chosen import Chosen
 from invite_admin.errors import BadInput
 from invite_admin.model import Status
@@ -18,6 +17,7 @@ from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from invite_admin.codes import Name
     from invite_admin.model import Capability
@@ -91,7 +91,7 @@ def report_options(function: Function) -> Function:
     )
     @click.option(
         "--output",
-        type=click.Path(path_type=Path, readable=False),
+        type=paths.File(result=True),
         metavar="FILE",
         help="Write the result to FILE, which must not exist (mode 0600).",
     )
@@ -109,8 +109,6 @@ def report_options(function: Function) -> Function:
         from invite_admin.run import Target  # noqa: PLC0415 - only a command that runs needs it
 
         path = None if output is None or str(output) == names.STDIN else output
-        if path == Path():
-            raise BadInput("--output is empty, or names this folder; nothing was changed")
         chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", "table")
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
@@ -154,7 +152,7 @@ def name_options(function: Function) -> Function:
     @click.argument("words", nargs=-1, metavar="[CODE|ID|MASK]... | -")
     @click.option(
         "--from-file",
-        type=click.Path(path_type=Path, allow_dash=True, readable=False),
+        type=paths.File(),
         metavar="FILE",
         help="Read codes, ids or masks from FILE, one a line, or what `generate` wrote.",
     )

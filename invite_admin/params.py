@@ -11,6 +11,7 @@ import click
 
 from invite_admin import codes
 from invite_admin.errors import OverLimit
+from invite_admin.paths import Refusal
 from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
 _DIGITS = re.compile(r"[0-9]{1,18}")
-
-
-class Refusal(click.BadParameter):
-    """A refusal whose message is ours and never holds what was typed."""
 
 
 class WholeNumber(click.ParamType[int]):

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
+    from invite_admin.batch import Batch
     from invite_admin.errors import InviteError
-    from invite_admin.model import Batch
 
 
 class Cell(Enum):
@@ -81,6 +81,8 @@ class Report:
         counts: How many codes had which outcome; empty where nothing was changed.
         export: Writes the same rows as csv, or None where only Python can; None where there is
             no such way.
+        shared: Values of the last columns, where every row has the same; ``rows`` then has the
+            others only, as ids, codes and masks, which every format writes as they are.
     """
 
     columns: tuple[Column, ...]
@@ -91,7 +93,12 @@ class Report:
     verdict: InviteError | None = None
     batch: Batch | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    shared: tuple[Any, ...] = ()
     export: Export | None = None
+
+    def full(self) -> Iterator[Sequence[Any]]:
+        """Return the rows with a value for each column."""
+        return ((*row, *self.shared) for row in self.rows)
 
 
 @dataclass(frozen=True)

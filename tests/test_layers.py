@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 DIAGRAM: Final = ROOT.parent / "docs" / "architecture.md"
 ARROW: Final = re.compile(r"(?m)^ {4}(\w+) (-->|-\.->) (.+)$")
 THIRD_PARTY: Final = {
-    "click": {"cli", "refusals", "commands", "options", "params", "changing", "runbook"},
+    "click": {"cli", "refusals", "commands", "options", "params", "paths", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "session", "catalogue"},
+    "sqlalchemy": {"store", "database", "session", "catalogue", "locks"},
     "psycopg": {
-        *("store", "database", "session", "conninfo", "copyout", "server", "sqlstates", "sandbox"),
+        "store",
+        "database",
+        "session",
+        "locks",
+        "conninfo",
+        "copyout",
+        "server",
+        "sqlstates",
+        "sandbox",
     },
     "tenacity": {"retries"},
 }

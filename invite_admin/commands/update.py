@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import columns, params
+from invite_admin import columns, limits, params
 from invite_admin.changes import Verb
 from invite_admin.changing import Act, change_command
 from invite_admin.chosen import expiry
@@ -32,11 +32,20 @@ def _prepare(run: Run, store: Store, own: dict[str, Any]) -> dict[str, Any]:
     if expires is not None:
         now = store.session.server.now
         change = replace(change, set_expires=True, expires_at=expiry(run, now, expires))
-    return {"change": change}
+    return {"change": change, "run": run}
+
+
+def _allow(run: Run, store: Store, rows: Sequence[Row], extras: dict[str, Any]) -> None:
+    limits.check(store, run, limits.revived(rows, extras["change"]))
 
 
 def _apply(store: Store, rows: Sequence[Row], extras: dict[str, Any]) -> dict[str, Result]:
-    return store.update(rows, extras["change"])
+    """Change the codes; those that come back to life are held against the limits as new ones."""
+    run, change = extras["run"], extras["change"]
+    _allow(run, store, rows, extras)
+    results = store.update(rows, change)
+    limits.hold(store, run, limits.revived(limits.updated(rows, results), change))
+    return results
 
 
 def _same(row: Row, extras: dict[str, Any]) -> bool:
@@ -50,7 +59,9 @@ def _become(row: Row, extras: dict[str, Any]) -> Row:
     return replace(row, expires_at=expires_at, note=change.note if change.set_note else row.note)
 
 
-@change_command(Act(_VERB, apply=_apply, prepare=_prepare, same=_same, become=_become))
+@change_command(
+    Act(_VERB, apply=_apply, prepare=_prepare, allow=_allow, same=_same, become=_become)
+)
 @click.option(
     "--set-expires",
     type=params.Expiry(),

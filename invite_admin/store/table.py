@@ -37,6 +37,11 @@ HARMLESS = UUIDS | {"points", "status"}  # never empty text, nor one that a spre
 _BLANK = " \t\n\r\f\v"
 
 
+def quoted(table: sa.TableClause) -> str:
+    """Name the table in SQL that is written by hand; settings allow plain identifiers only."""
+    return f'"{table.schema}"."{table.name}"'
+
+
 class CodesTable:
     """One shape of the table, as one role sees it.
 
