@@ -6,7 +6,7 @@ The order of delivery and COMMIT is the tool's first promise, so it stands here 
 from __future__ import annotations
 
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -61,8 +61,8 @@ class Job:
             with self.opened(writing=False) as store:
                 report = ask(store)
                 try:
-                    with taken_back(sink):
-                        output.emit(report, self.target.form, sink, style)
+                    with taken_back(sink), self._counting() as done:
+                        output.emit(report, self.target.form, sink, style, done)
                 except sinks.ReaderLeft:
                     return
             self._close(report)
@@ -85,6 +85,12 @@ class Job:
                 output.emit(report, self.target.form, sink, style)
             finally:
                 sink.finish()
+
+    def _counting(self) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how far the writing of a file is; on a terminal the rows themselves show it."""
+        if self.target.path:
+            return self.run.progress(None, "written")
+        return nullcontext(lambda _rows: None)
 
     def deliver(self, make: Callable[[Store, Batches], Report | None]) -> None:
         """Make something new: the result is delivered first, then stored.

@@ -11,10 +11,8 @@ import click
 from invite_admin import names, params, paths
 from invite_admin.chosen import Chosen
 from invite_admin.errors import BadInput
-from invite_admin.job import Job
 from invite_admin.model import Status
 from invite_admin.output import FORMATS
-from invite_admin.run import Run, Target
 from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from invite_admin.codes import Name
     from invite_admin.model import Capability
     from invite_admin.report import Report
+    from invite_admin.run import Run, Target
     from invite_admin.store import Store
 
     Function = Callable[..., Any]
@@ -51,6 +50,8 @@ def database_command(*needs: Capability) -> Callable[[Function], DatabaseCommand
         @click.pass_obj
         @functools.wraps(function)
         def callback(run: Run, /, target: Target, **given: Any) -> None:  # noqa: ANN401 - each command's own
+            from invite_admin.job import Job  # noqa: PLC0415 - only a command that runs needs it
+
             def ask(store: Store) -> Report:
                 found: Report = function(store, run=run, **given)
                 return found
@@ -105,6 +106,8 @@ def report_options(function: Function) -> Function:
         bom: bool,
         **given: Any,  # noqa: ANN401 - each command's own
     ) -> Any:  # noqa: ANN401 - each command's own
+        from invite_admin.run import Target  # noqa: PLC0415 - only a command that runs needs it
+
         path = None if output is None or str(output) == names.STDIN else output
         usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
         chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", usual)

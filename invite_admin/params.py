@@ -11,6 +11,7 @@ import click
 
 from invite_admin import codes
 from invite_admin.errors import OverLimit
+from invite_admin.paths import Refusal
 from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ _CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
 _INTERVAL = re.compile(r"([0-9]{1,6})([smh])")
 _DIGITS = re.compile(r"[0-9]{1,18}")
-
-
-class Refusal(click.BadParameter):
-    """A refusal whose message is ours and never holds what was typed."""
 
 
 class WholeNumber(click.ParamType[int]):

@@ -1,4 +1,4 @@
-"""Click's type of a file's name."""
+"""Names of files on the command line; all that the tool's own options need."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin.files import PENDING
-from invite_admin.params import Refusal
-
 if TYPE_CHECKING:
     from invite_admin.record import Log
+
+
+class Refusal(click.BadParameter):
+    """A refusal whose message is ours and never holds what was typed."""
 
 
 class File(click.Path):
@@ -33,6 +34,8 @@ class File(click.Path):
         ctx: click.Context | None,
     ) -> Path:
         """Return the path; refuse what Path would quietly drop, such as a slash at its end."""
+        from invite_admin.files import PENDING  # noqa: PLC0415 - not for the help
+
         if os.path.basename(value) in ("", ".", ".."):  # noqa: PTH119 - Path drops it
             raise Refusal("must name a file, and no folder", ctx, param)
         path = Path(value)

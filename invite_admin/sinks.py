@@ -104,8 +104,7 @@ class StandardOutput:
         data = bytes(self._waiting)
         self._waiting.clear()
         try:
-            for start in range(0, len(data) or 1, A_WRITE):
-                self._give(data[start : start + A_WRITE])
+            self._give(data)
         except BrokenPipeError:
             give_up(sys.stdout)
             raise ReaderLeft from None
@@ -120,11 +119,14 @@ class StandardOutput:
         """Drop what no reader has taken yet: at exit, writing it might wait for one for ever."""
         give_up(sys.stdout)
 
-    def _give(self, piece: bytes) -> None:
-        """Write one piece, for as long as the reader may let it wait."""
-        with bounded(self._patience, self._say, "waiting for the reader of standard output"):
-            self._stream.write(piece)
-            self._stream.flush()
+    def _give(self, data: bytes) -> None:
+        """Write piece by piece, each for as long as the reader may let it wait."""
+        waiting = "waiting for the reader of standard output"
+        with bounded(self._patience, self._say, waiting) as anew:
+            for start in range(0, len(data) or 1, A_WRITE):
+                anew()
+                self._stream.write(data[start : start + A_WRITE])
+                self._stream.flush()
 
     def _failure(self, error: OSError | TimeUp) -> Failed:
         if isinstance(error, OSError):

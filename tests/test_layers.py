@@ -28,6 +28,7 @@ THIRD_PARTY: Final = {
         "session",
         "locks",
         "conninfo",
+        "copyout",
         "server",
         "sqlstates",
         "sandbox",

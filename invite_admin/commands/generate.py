@@ -1,4 +1,4 @@
-"""``invite generate``: a batch of new single-use codes, each shown once."""
+"""Make a batch of single-use codes, and show each code once."""
 
 from __future__ import annotations
 

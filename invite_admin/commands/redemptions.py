@@ -1,4 +1,4 @@
-"""``invite redemptions``: who redeemed which code, when, for how many points."""
+"""Show who redeemed which code, newest first."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Question:
             since=instant(run, now, "redeemed since", self.since),
             until=instant(run, now, "redeemed until", self.until),
         )
-        return Report(columns.REDEEMED, store.reads.redemptions(wanted, limit=limit))
+        rows = store.reads.redemptions(wanted, limit=limit)
+        return Report(columns.REDEEMED, rows, export=rows.export)
 
     def follow(self, interval: int, pause: Callable[[float], None]) -> Report:
         """Return what is redeemed from now on, the oldest first, without an end."""
@@ -82,7 +83,7 @@ class Question:
 
     def _since(self, store: Store, start: datetime) -> Iterator[Any]:
         wanted = replace(self.wanted, since=start)
-        return store.reads.redemptions(wanted, limit=None, oldest_first=True)
+        return iter(store.reads.redemptions(wanted, limit=None, oldest_first=True))
 
 
 @click.option("--user", type=params.User(), metavar="EMAIL|ID", help="Only this person's.")
@@ -116,6 +117,8 @@ def _redemptions(  # noqa: PLR0913 - one argument an option
     People whose accounts were deleted since are still listed, as they were when they redeemed.
     With --watch each redemption is one line of csv or jsonl, the oldest first, until Ctrl-C,
     which ends it with exit status 0.
+
+    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number, csv the fastest.
 
     \b
     Example: invite redemptions --since 7d --user tester07@example.com

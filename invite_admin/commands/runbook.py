@@ -1,4 +1,4 @@
-"""``invite runbook``: the operations page, as Markdown, for this table and this login."""
+"""Write the operations page for this table as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``invite smoke``: can ten to twenty people redeem at the same moment?"""
+"""Try whether many people can redeem at the same moment."""
 
 from __future__ import annotations
 
