@@ -12,6 +12,7 @@ from invite_admin.codes import without_code
 from invite_admin.errors import BadInput, Busy, Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NOTHING = "nothing was changed"
@@ -56,6 +57,18 @@ class NewFile:
         except OSError as error:
             raise _failed(self._path, error.strerror) from None
 
+    def flush(self) -> None:
+        """Let whoever reads the file see what was written.
+
+        Raises:
+            Failed: It could not be written.
+        """
+        if self._file is not None and not self._file.closed:
+            try:
+                self._file.flush()
+            except OSError as error:
+                raise _failed(self._path, error.strerror) from None
+
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
 
@@ -98,24 +111,39 @@ def _exists(path: Path) -> BadInput:
     )
 
 
-def write_new(path: Path, data: bytes) -> None:
-    """Make a file of mode 0600 that holds exactly this, synced with its folder.
+class Compared:
+    """Takes bytes as a new file does, and tells whether a file holds exactly these.
 
-    Raises:
-        BadInput: There is such a file already.
-        Failed: It cannot be written; then there is none.
+    Args:
+        file: The file, open for reading.
+
+    Attributes:
+        same: Whether it did so far; after ``finish``, whether that is all of it.
     """
-    file = NewFile(path)
-    try:
-        file.write(data)
-        file.finish()
-    except BaseException:
-        file.discard()
-        raise
+
+    terminal = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.same = file, True
+
+    def write(self, data: bytes) -> None:
+        """Compare some bytes."""
+        self.same = self.same and self._file.read(len(data)) == data
+
+    def finish(self) -> None:
+        """Find out whether the file goes on."""
+        self.same = self.same and not self._file.read(1)
+
+    def discard(self) -> None:
+        """Do nothing: the file is somebody else's."""
 
 
-def publish(path: Path, data: bytes) -> None:
+def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
     """Make a file that is whole or absent: written beside its name, then linked to it.
+
+    Args:
+        path: The file.
+        fill: Writes it and finishes it.
 
     Raises:
         BadInput: There is such a file already.
@@ -124,7 +152,12 @@ def publish(path: Path, data: bytes) -> None:
     new = path.with_name(f".{path.name}.new")
     try:
         new.unlink(missing_ok=True)
-        write_new(new, data)
+        file = NewFile(new)
+        try:
+            fill(file)
+        except BaseException:
+            file.discard()
+            raise
         os.link(new, path)
         new.unlink()
         sync_folder(path.parent)
@@ -141,8 +174,10 @@ class Hold:
     def __init__(self) -> None:
         self._descriptors: list[int] = []
 
-    def take(self, path: Path) -> None:
-        """Take a file that is there; where the file system knows no locks, do nothing.
+    def take(self, path: Path) -> int:
+        """Take a file that is there, and return its descriptor, which is open until ``close``.
+
+        Where the file system knows no locks, others are not kept from it.
 
         Raises:
             BadInput: It cannot be read, or was removed meanwhile.
@@ -162,6 +197,7 @@ class Hold:
             raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
         if gone:
             raise BadInput(f"{path} was settled by another command; {NOTHING}")
+        return descriptor
 
     def close(self) -> None:
         """Let go."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from invite_admin.codes import Secret
+    from invite_admin.codes import Secrets
 
 
 class Status(StrEnum):
@@ -92,12 +93,50 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Minted:
-    """One code that ``generate`` stored, with its text, which is shown once."""
+class Piece:
+    """Some codes of a batch that were stored together.
 
-    id: str
-    code: Secret
-    mask: str
+    Attributes:
+        ids: Their ids.
+        codes: Their text, which is shown once, in the same order.
+    """
+
+    ids: Sequence[str]
+    codes: Secrets
+
+
+class Codes(Protocol):
+    """The codes of a batch, in the order in which they were made, read as often as need be."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __iter__(self) -> Iterator[Piece]:
+        """Read them, piece by piece."""
+
+
+class Keeper(Codes, Protocol):
+    """Keeps the codes of a batch that is being stored."""
+
+    def add(self, piece: Piece) -> None:
+        """Keep a piece that was stored."""
+
+
+class Held:
+    """Keeps codes in memory."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Piece] = []
+
+    def __len__(self) -> int:
+        return sum(len(piece.ids) for piece in self._pieces)
+
+    def __iter__(self) -> Iterator[Piece]:
+        return iter(self._pieces)
+
+    def add(self, piece: Piece) -> None:
+        """Keep a piece that was stored."""
+        self._pieces.append(piece)
 
 
 @dataclass(frozen=True)
@@ -109,30 +148,16 @@ class Batch:
         actor: E-mail address of who made it.
         created_at: The time of the transaction, which all its rows share.
         terms: What each code is worth.
-        codes: The codes, in the order in which they were made.
+        count: How many codes it has, or will have once all are stored.
+        codes: The codes; those stored so far, as long as there are more to come.
     """
 
     request_id: str
     actor: str
     created_at: datetime
     terms: Terms
-    codes: tuple[Minted, ...]
-
-
-PLACES, QUEUE = 2, 4  # heavy jobs that run at a time on a database, and that wait
-
-
-@dataclass(frozen=True)
-class Crowd:
-    """The heavy jobs of this tool on a database at one moment."""
-
-    running: int
-    waiting: int
-
-    @property
-    def full(self) -> bool:
-        """Whether another one is refused."""
-        return self.running + self.waiting >= PLACES + QUEUE
+    count: int
+    codes: Codes
 
 
 @dataclass(frozen=True)

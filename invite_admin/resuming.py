@@ -42,9 +42,9 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
     run = job.run
     with run.stoppable(), closing(Hold()) as hold:
         pending.require(path)
-        hold.take(path)
+        descriptor = hold.take(path)
         final = job.target.path or _final(path)
-        found = pending.read(path)
+        found = pending.read(path, descriptor)
         target = Target(found.form, final, found.raw, found.bom)
         delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
@@ -59,8 +59,8 @@ def _settled(
     run, batch = job.run, found.batch
     with job.opened(writing=True) as store, withdrawn(delivery, run):
         _same_place(found, store)
-        batches = Batches(store)
-        run.gate.admit(store.session, len(batch.codes))
+        batches = Batches(store, lambda made: delivery.keep(made, store))
+        run.gate.admit(store.session, batch.count)
         batches.begin(batch.request_id)
         stored = batches.stored(batch)
         if stored is None:
@@ -74,7 +74,8 @@ def _settled(
             return report_of(run, store, batch)
         run.say("the batch is not stored; storing exactly these codes now")
         _still_allowed(found, store, run)
-        report = report_of(run, store, batches.store(batch))
+        with run.progress(batch.count, "codes stored") as advance:
+            report = report_of(run, store, batches.store(batch, advance))
         job.hand_over(store, batches, report, delivery)
         return report
 
@@ -110,7 +111,7 @@ def _same_place(found: Pending, store: Store) -> None:
 
 def _still_allowed(found: Pending, store: Store, run: Run) -> None:
     """Hold a batch to the rules for a new one."""
-    terms, count, most = found.batch.terms, len(found.batch.codes), run.preferences.limits
+    terms, count, most = found.batch.terms, found.batch.count, run.preferences.limits
     now = store.session.server.now
     if terms.expires_at is not None and terms.expires_at <= now:
         shown = text.rfc3339(terms.expires_at.astimezone(UTC), run.preferences.timezone)

@@ -17,7 +17,7 @@ from invite_admin import errors, sqlstates
 from invite_admin.server import describe, opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy.engine import CursorResult
 
@@ -96,6 +96,14 @@ class Session:
     def raw(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
         """Run one statement inside ``attempt``, which tells its failures apart."""
         return self._connection.execute(statement, values)
+
+    def copy(self, statement: str, blocks: Iterable[bytes]) -> int:
+        """Run one ``COPY … FROM STDIN`` inside ``attempt``; return how many rows were stored."""
+        with self._driver.cursor() as cursor:
+            with cursor.copy(statement.encode()) as copy:
+                for block in blocks:
+                    copy.write(block)
+            return cursor.rowcount
 
     def cluster(self) -> str | None:
         """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""

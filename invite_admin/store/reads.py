@@ -103,9 +103,9 @@ class Reads:
 
         return [Found(name, fitting(name)) for name in names]
 
-    def count_of_hashes(self, hashes: Sequence[str]) -> int:
-        """Count the codes that have one of these hashes."""
-        return len(self._ids_of_hashes(hashes))
+    def taken(self, hashes: Sequence[str]) -> set[str]:
+        """Return those of the hashes that a code has."""
+        return set(self._ids_of_hashes(hashes))
 
     def stats(self, filters: Filters, *, by: str | None, zone: str) -> list[Any]:
         """Count codes and points; one row a note or day, or one row for all of them.

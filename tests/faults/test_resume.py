@@ -183,6 +183,22 @@ def test_final_file(invite: Invite, database: Database, login: str, arm: Arm) ->
     assert CODES == len(check(invite, database, other))
 
 
+@pytest.mark.parametrize("change", [lambda data: data + b"\n", lambda data: data[:-1]])
+def test_nearly_the_same(
+    invite: Invite, database: Database, change: Callable[[bytes], bytes]
+) -> None:
+    """A file that begins with the batch and goes on, or ends too early, is not the batch's."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", ("invite_admin.pending:remove", "before", "die"))
+    whole = path.read_bytes()
+    path.write_bytes(change(whole))
+    done = resumed(invite, path, "admin_runtime")
+    assert (1, change(whole)) == (done.exit_code, path.read_bytes())
+    path.write_bytes(whole)
+    recover(invite, database, path, "admin_runtime")
+    assert not pending_of(path).exists()
+
+
 def test_same_id_used_since(invite: Invite, database: Database) -> None:
     """A batch that another took the request id of is not told to be stored, nor stored."""
     path, since = invite.folder / "codes.jsonl", invite.folder / "since.jsonl"
