@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from invite_admin.crowd import PLACES, QUEUE
+from invite_admin.model import PLACES, QUEUE
 from invite_admin.report import Section
 from invite_admin.shape import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from invite_admin.crowd import Crowd
     from invite_admin.findings import Finding
     from invite_admin.limits import Standing
+    from invite_admin.model import Crowd
     from invite_admin.shape import Shape
 
 

@@ -6,17 +6,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from invite_admin import files, output, pending, sinks
+from invite_admin.batch import Held
 from invite_admin.codes import shown_path
 from invite_admin.draft import Draft
 from invite_admin.errors import BadInput, Failed, InviteError
-from invite_admin.model import Held
+from invite_admin.hold import Hold
 from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from invite_admin.model import Batch, Keeper, Piece
+    from invite_admin.batch import Batch, Keeper, Piece
     from invite_admin.report import Report
     from invite_admin.run import Run, Target
     from invite_admin.store import Store
@@ -60,8 +61,7 @@ class ToOutput:
 
     def __init__(self, run: Run, target: Target) -> None:
         self._form = target.form
-        limited = run.preferences.limits.issuing
-        self._sink, self._style = target.open(run, limited=limited)
+        self._sink, self._style = target.open(run, limited=run.preferences.limits.issuing)
 
     def keep(self, batch: Batch, store: Store) -> Keeper:
         """Keep the codes in memory: nothing is shown before the last of them is stored."""
@@ -105,22 +105,24 @@ class ToFile:
 
     Raises:
         BadInput: The file, or a pending one, exists.
-        Failed: The folder cannot be written to.
+        Failed: The folder cannot be written to, or a name is too long.
     """
 
     undone = NOT_STORED
 
     def __init__(
-        self, run: Run, target: Target, source: Path | None = None, hold: files.Hold | None = None
+        self, run: Run, target: Target, source: Path | None = None, hold: Hold | None = None
     ) -> None:
         assert target.path is not None  # noqa: S101 - the caller's choice of this class
-        self._hold = hold or files.Hold()
+        self._hold = hold or Hold()
         self._run, self._target, self._path = run, target, target.path
         self.kept: Path | None = source or pending.beside(target.path)
         self._style = output.Style(run.preferences.timezone, raw=target.raw, bom=target.bom)
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
+        for name in (files.beside(self._path), pending.renewed(self.kept)):
+            files.taken(name)
         self._resumes = source is not None
         self._draft: Draft | None = None
 
@@ -229,7 +231,7 @@ class ToFile:
                 raise
 
     def _refuse_pending(self, path: Path) -> None:
-        if path.exists():
+        if files.taken(path):
             raise BadInput(
                 f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",
                 hint=self._run.command_line("generate", "--resume", str(path)),

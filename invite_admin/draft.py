@@ -11,13 +11,13 @@ from invite_admin.codes import shown_path
 from invite_admin.errors import Failed
 from invite_admin.files import NewFile, sync_folder
 from invite_admin.kept import Kept, lines
-from invite_admin.pending import end_line, head_line
+from invite_admin.pending import end_line, head_line, renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from invite_admin.files import Hold
-    from invite_admin.model import Piece
+    from invite_admin.batch import Piece
+    from invite_admin.hold import Hold
     from invite_admin.pending import Pending
 
 HELD_BACK = 1_048_576  # bytes gathered before they are written
@@ -39,7 +39,7 @@ class Draft:
 
     def __init__(self, path: Path, pending: Pending, hold: Hold, *, replaces: bool = False) -> None:
         self._path, self._hold, self._replaces = path, hold, replaces
-        self._at = path.with_name(path.name + ".new") if replaces else path
+        self._at = renewed(path) if replaces else path
         if replaces:
             with suppress(OSError):
                 self._at.unlink()

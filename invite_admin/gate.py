@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from invite_admin import locks
-from invite_admin.crowd import PLACES, QUEUE, Crowd
 from invite_admin.errors import Busy
 from invite_admin.locks import Purpose
+from invite_admin.model import PLACES, QUEUE, Crowd
 from invite_admin.retries import polled
 
 if TYPE_CHECKING:

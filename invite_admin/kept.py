@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from invite_admin.batch import Piece
 from invite_admin.codes import LENGTH, Secrets
 from invite_admin.errors import Failed
-from invite_admin.model import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,16 +15,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from invite_admin import __version__
+from invite_admin.batch import Batch, Terms
 from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput
-from invite_admin.files import sync_folder
+from invite_admin.files import PENDING, sync_folder
 from invite_admin.kept import Kept
-from invite_admin.model import Batch, Terms
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUFFIX = ".pending"
+SUFFIX = PENDING
 A_READ = 1_048_576  # bytes
 LONGEST_END = 200  # bytes of the last line, at most
 
@@ -58,6 +58,11 @@ class Pending:
 def beside(path: Path) -> Path:
     """Return the pending file of a result file."""
     return path.with_name(path.name + SUFFIX)
+
+
+def renewed(path: Path) -> Path:
+    """Return the name under which a new form of a pending file is written."""
+    return path.with_name(path.name + ".new")
 
 
 def remove(path: Path) -> None:

@@ -10,7 +10,8 @@ from invite_admin import text
 from invite_admin.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
-    from invite_admin.model import Row, Terms
+    from invite_admin.batch import Terms
+    from invite_admin.model import Row
     from invite_admin.run import Run
     from invite_admin.store import Batches
     from invite_admin.store.requests import Made

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from invite_admin.batch import Batch
     from invite_admin.errors import InviteError
-    from invite_admin.model import Batch
 
 
 class Cell(Enum):

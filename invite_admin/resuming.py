@@ -10,7 +10,7 @@ from invite_admin import limits, pending, text
 from invite_admin.codes import shown_path
 from invite_admin.delivery import ToFile, withdrawn
 from invite_admin.errors import BadInput, Conflict, OverLimit
-from invite_admin.files import Hold
+from invite_admin.hold import Hold
 from invite_admin.limits import Demand
 from invite_admin.run import NOTHING_CHANGED, Target
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from invite_admin.batch import Batch
     from invite_admin.job import Job
-    from invite_admin.model import Batch
     from invite_admin.pending import Pending
     from invite_admin.report import Report
     from invite_admin.run import Run

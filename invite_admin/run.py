@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from invite_admin import errors, files, output, settings, sinks, text
 from invite_admin.codes import Secret
 from invite_admin.progress import Progress
-from invite_admin.record import Record
+from invite_admin.record import Log, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +38,7 @@ class Run:
         closed: Whether standard output was closed when the tool began.
         truth: What is true of the codes right now, for whoever stops the tool.
         record: What the log for evidence is told of it.
+        log: That log; None for none.
         stopped: The signal that came while COMMIT was under way; None where none did.
         drawn: How many columns the line of a progress takes that stands on the terminal.
     """
@@ -48,6 +49,7 @@ class Run:
     closed: bool = False
     truth: str = field(default=NOTHING_CHANGED)
     record: Record = field(default_factory=Record)
+    log: Log | None = None
     stopped: BaseException | None = None
     drawn: int = 0
 

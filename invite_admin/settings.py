@@ -128,7 +128,10 @@ def _find(config: Path | None, user_folder: Path, variables: Mapping[str, str]) 
 
 
 def _content(path: Path) -> str:
-    """Return the file's text; a device has no end, so only so much is read of it."""
+    """Return the file's text, if it is a file of a sensible size; a pipe could be waited for."""
+    path.stat()
+    if not (path.is_file() or path.is_dir() or path == Path(os.devnull)):
+        raise OSError(0, "it is no ordinary file")
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:

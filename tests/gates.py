@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from waiting import until
 
-from invite_admin.crowd import PLACES, QUEUE
 from invite_admin.locks import Purpose
+from invite_admin.model import PLACES, QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from hostile import failure
 from inside import opened, settings_of
 from tap import tapped
 
+from invite_admin.batch import Terms
 from invite_admin.errors import Failed
-from invite_admin.model import Terms
 from invite_admin.store import Batches
 
 if TYPE_CHECKING:

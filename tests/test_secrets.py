@@ -14,8 +14,8 @@ from tool import TIMEOUT
 from waiting import await_blocked
 
 from invite_admin import codes
+from invite_admin.batch import Piece
 from invite_admin.codes import Secret, digest, read_name
-from invite_admin.model import Piece
 from invite_admin.settings import Settings
 
 if TYPE_CHECKING:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from invite_admin import columns, limits, output, params, resuming, text
+from invite_admin.batch import Batch, Terms
 from invite_admin.chosen import expiry
 from invite_admin.codes import mask
 from invite_admin.errors import BadInput
 from invite_admin.job import Job
 from invite_admin.limits import Demand
-from invite_admin.model import Batch, Capability, Terms
+from invite_admin.model import Capability
 from invite_admin.options import as_command, report_options
 from invite_admin.repeats import Wanted
 from invite_admin.report import Report
@@ -22,6 +22,7 @@ from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from invite_admin.run import Run, Target
     from invite_admin.store import Batches, Store
@@ -54,6 +55,7 @@ class Order:
     def make(self, run: Run, store: Store, batches: Batches) -> Report | None:
         """Store the codes and return them; None for a dry run."""
         terms = Terms(self.points, expiry(run, store.session.server.now, self.expires), self.note)
+        store.require_terms(terms)
         batches.require_free(self.count)
         if not self.dry_run:
             run.gate.admit(store.session, self.count)
@@ -137,7 +139,7 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
 )
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, readable=False),
+    type=params.File(),
     metavar="FILE.pending",
     help="Settle the batch of a run that ended before its end was known.",
 )

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from invite_admin.checkup import Load
-from invite_admin.crowd import Crowd
 from invite_admin.limits import UNSET
+from invite_admin.model import Crowd
 
 # Every instant, id and code here stands for any other: the page's test reads them as patterns.
 THEN = datetime(2026, 1, 31, 9, 0, tzinfo=UTC)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from invite_admin import locks
+from invite_admin.batch import Batch, Held
 from invite_admin.codes import space
 from invite_admin.errors import Busy, Failed, OverLimit
 from invite_admin.locks import Purpose
-from invite_admin.model import Batch, Capability, Filters, Held
+from invite_admin.model import Capability, Filters
 from invite_admin.store.inserts import Inserts
 from invite_admin.store.proof import proved, there
 from invite_admin.store.requests import count_made, made_under
@@ -19,7 +20,8 @@ from invite_admin.store.requests import count_made, made_under
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from invite_admin.model import Keeper, Piece, Row, Terms
+    from invite_admin.batch import Keeper, Piece, Terms
+    from invite_admin.model import Row
     from invite_admin.store import Store
     from invite_admin.store.requests import Made
 

@@ -14,8 +14,8 @@ from invite_admin.codes import digests, mask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from invite_admin.batch import Terms
     from invite_admin.codes import Secrets
-    from invite_admin.model import Terms
     from invite_admin.session import Session
 
 A_BLOCK = 1_000  # rows, about 180 KB

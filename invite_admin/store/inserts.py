@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from invite_admin import sqlstates
+from invite_admin.batch import Piece
 from invite_admin.codes import Secrets, digests, mint
 from invite_admin.errors import Conflict, Failed
-from invite_admin.model import Capability, Piece
+from invite_admin.model import Capability
 from invite_admin.store.pieces import SAVEPOINTS
 from invite_admin.store.writes import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from invite_admin.model import Batch, Codes, Terms
+    from invite_admin.batch import Batch, Codes, Terms
     from invite_admin.store import Store
 
 COLLISIONS = 5  # tries for codes that nobody has yet

@@ -16,7 +16,7 @@ from invite_admin.store.bulk import SUMMED
 from invite_admin.store.table import CodesTable, quoted
 
 if TYPE_CHECKING:
-    from invite_admin.model import Batch
+    from invite_admin.batch import Batch
     from invite_admin.store import Store
 
 _COUNT = """

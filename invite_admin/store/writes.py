@@ -20,8 +20,9 @@ from invite_admin.store.table import quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from invite_admin.batch import Terms
     from invite_admin.codes import Secrets
-    from invite_admin.model import Actor, Change, Terms
+    from invite_admin.model import Actor, Change
     from invite_admin.session import Session
 
 CODES_A_CALL = 100  # the create function refuses more
