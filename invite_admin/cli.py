@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from invite_admin import __version__, commands, errors, sinks
-from invite_admin.params import File
+from invite_admin.paths import File
 from invite_admin.record import Log, Record
 from invite_admin.refusals import reworded
 from invite_admin.run import NOTHING_CHANGED, Run

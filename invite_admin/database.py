@@ -50,26 +50,29 @@ class Database:
             hide_parameters=True,
         )
 
-    def _connect(self) -> sa.Connection:
+    def _connect(self, *, patient: bool) -> sa.Connection:
         """Connect; a server that is starting or failing over is waited for, within bounds."""
 
         def once() -> sa.Connection:
             with told():
                 return self._engine.connect()
 
+        if not patient:
+            return once()
         return retried(once, self._say, CONNECTS * self.settings.timeouts.connect)
 
     @contextmanager
-    def transaction(self, *, writing: bool) -> Iterator[Session]:
+    def transaction(self, *, writing: bool, patient: bool = True) -> Iterator[Session]:
         """Connect and open one transaction; it is rolled back unless ``commit`` was called.
 
         Args:
             writing: False makes the server refuse every write.
+            patient: False tries to connect once only.
 
         Raises:
             InviteError: The server cannot be reached, or refuses the login.
         """
-        connection = self._connect()
+        connection = self._connect(patient=patient)
         driver = connection.connection.driver_connection
         try:
             yield Session(connection, self.settings, writing=writing)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import names, params
+from invite_admin import names, params, paths
 from invite_admin.chosen import Chosen
 from invite_admin.errors import BadInput
 from invite_admin.job import Job
@@ -90,7 +90,7 @@ def report_options(function: Function) -> Function:
     )
     @click.option(
         "--output",
-        type=params.File(result=True),
+        type=paths.File(result=True),
         metavar="FILE",
         help="Write the result to FILE, which must not exist (mode 0600).",
     )
@@ -106,7 +106,8 @@ def report_options(function: Function) -> Function:
         **given: Any,  # noqa: ANN401 - each command's own
     ) -> Any:  # noqa: ANN401 - each command's own
         path = None if output is None or str(output) == names.STDIN else output
-        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", "table")
+        usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
+        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", usual)
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
         return function(*args, target=Target(chosen, path, raw, bom), **given)
@@ -149,7 +150,7 @@ def name_options(function: Function) -> Function:
     @click.argument("words", nargs=-1, metavar="[CODE|ID|MASK]... | -")
     @click.option(
         "--from-file",
-        type=params.File(),
+        type=paths.File(),
         metavar="FILE",
         help="Read codes, ids or masks from FILE, one a line, or what `generate` wrote.",
     )

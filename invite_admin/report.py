@@ -57,7 +57,7 @@ class Report:
         columns: Its columns, in order.
         rows: Its rows, each with a value a column; read once, perhaps straight from the server.
         layout: OBJECT means exactly one row, given as one JSON object.
-        sections: For OBJECT: the tables that people read in its place.
+        sections: The tables that people read in place of the rows; empty where they read those.
         summary: Lines for standard error, asked for once the result is delivered and true.
         verdict: The failure to end with all the same, once everything was written; None where
             all is well.
@@ -84,7 +84,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Section:
-    """One table of an object that people read.
+    """One table that people read.
 
     Attributes:
         title: Its heading.

@@ -79,6 +79,8 @@ class Run:
             write_role=access.write_role,
             schema=schema,
             table=table,
+            users=Secret(access.users_url),
+            smoke=replace(self.preferences.smoke, accounts=access.users),
             sandbox=True,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
@@ -32,6 +33,9 @@ class Sink(Protocol):
 
     def write(self, data: bytes) -> None:
         """Take some bytes."""
+
+    def flush(self) -> None:
+        """Give on what was taken so far; more may come."""
 
     def finish(self) -> None:
         """Return once every byte was taken."""
@@ -75,6 +79,20 @@ class StandardOutput:
         self._waiting += data
         if len(self._waiting) >= HELD_BACK:
             self.finish()
+
+    def flush(self) -> None:
+        """Give on what was taken so far; a reader who is gone is found also where that is nothing.
+
+        Raises:
+            ReaderLeft: The reader is gone.
+            Failed: Not every byte could be written.
+        """
+        poll = select.poll()
+        poll.register(self._stream, 0)
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):
+            give_up(sys.stdout)
+            raise ReaderLeft
+        self.finish()
 
     def finish(self) -> None:
         """Return once every byte was taken.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CODE: Final = "JYOTISH-ABCD-EFGH"
 PASSWORD: Final = "hunter2-Tr0ub4dor"
 SECRETS: Final = (CODE, PASSWORD, "--" + CODE, "-" + PASSWORD, f"--{PASSWORD}={CODE}")
-FILES: Final = {"--output", "--from-file", "--config", "--resume", "--log-file"}
+FILES: Final = {"--against", "--output", "--from-file", "--config", "--resume", "--log-file"}
 """Options that name a file; messages name it too, unless a code stands in its name."""
 STARTS: Final = {("sandbox", "redeem"), ("sandbox", "status")}
 """Commands that would look at the sandbox, once their options are understood."""

@@ -63,12 +63,15 @@ class Reads:
         self._session.become(self._role)
         return self._session.stream(query, A_FETCH)
 
-    def redemptions(self, wanted: Redemptions, *, limit: int | None) -> Iterator[Any]:
-        """Stream the redemptions, newest first, with the keys of ``REDEMPTION_KEYS``."""
+    def redemptions(
+        self, wanted: Redemptions, *, limit: int | None, oldest_first: bool = False
+    ) -> Iterator[Any]:
+        """Stream the redemptions, newest first or oldest, with the keys of ``REDEMPTION_KEYS``."""
+        at = self._t.c.redeemed_at
         query = (
             sa.select(*self._t.row(*REDEMPTION_KEYS))
             .where(*self._t.redeemed(wanted))
-            .order_by(self._t.c.redeemed_at.desc(), self._t.c.id)
+            .order_by(at.asc() if oldest_first else at.desc(), self._t.c.id)
             .limit(limit)
         )
         self._session.become(self._role)
