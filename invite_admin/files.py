@@ -167,7 +167,7 @@ class Compared:
         self.same = self.same and self._file.read(len(data)) == data
 
     def flush(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: what was compared is known."""
 
     def finish(self) -> None:
         """Find out whether the file goes on."""

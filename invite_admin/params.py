@@ -161,11 +161,8 @@ class Interval(click.ParamType[int]):
         match = _INTERVAL.fullmatch(value)
         seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3_600}[match[2]] if match else 0
         if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
-            raise Refusal(
-                f"must be {SHORTEST_INTERVAL}s or more and at most a day, such as 5s or 1m",
-                ctx,
-                param,
-            )
+            why = f"must be {SHORTEST_INTERVAL}s or more and at most a day, such as 5s or 1m"
+            raise Refusal(why, ctx, param)
         return seconds
 
 

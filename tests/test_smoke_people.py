@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from databases import TESTERS, make_code
+from databases import TESTERS, hash_of, make_code
 from lossy import SIZE
 from refusing import parameters_of
 from tap import _connect
@@ -81,7 +81,7 @@ def test_no_answer(
     monkeypatch.setattr(pool, "GRACE", 0.2)
     monkeypatch.setattr(people, "IN_ALL", 2.0)
     person = Actor(str(database.person(TESTERS[0])), TESTERS[0], "user")
-    code = Code("id", Secret(make_code()))
+    code = Code("id", Secret(hash_of(make_code())))
     with silent(database, mark) as parameters:
         connections = Pool(parameters)
         attempt = People(connections).redeem(person, code, Step.ONCE)

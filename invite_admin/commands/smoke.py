@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import astuple
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import columns, files, output, params, sinks
+from invite_admin import columns, files, output, params, paths, sinks
 from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput, Failed
 from invite_admin.job import Job
@@ -21,6 +21,8 @@ from invite_admin.run import Target
 from invite_admin.settings import USERS_URL_VARIABLE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from invite_admin.run import Run
     from invite_admin.smoke import runs
 
@@ -37,7 +39,7 @@ SIZES = (10, 20)
 )
 @click.option(
     "--against",
-    type=click.Path(path_type=Path, readable=False),
+    type=paths.File(),
     metavar="FILE",
     help="Compare with the run that --output kept in FILE.",
 )
@@ -52,7 +54,7 @@ SIZES = (10, 20)
 @click.option(
     "--output",
     "kept",
-    type=click.Path(path_type=Path, readable=False),
+    type=paths.File(result=True),
     metavar="FILE",
     help="Keep the run in FILE as JSON, whatever is shown; FILE must not exist (mode 0600).",
 )
@@ -86,7 +88,7 @@ def _smoke(
         trial = Trial(job, tuple(dict.fromkeys(sizes)) or SIZES)
         found = trial.run()
         if kept is not None:
-            _keep(kept, found.kept())
+            files.publish(kept, partial(_fill, found.kept()))
             run.say(f"kept in {shown_path(kept)}")
         report = _report(found, trial.left, before)
         with suppress(sinks.ReaderLeft):
@@ -94,12 +96,9 @@ def _smoke(
         job.conclude(report)
 
 
-def _keep(path: Path, data: bytes) -> None:
-    def fill(file: files.NewFile) -> None:
-        file.write(data)
-        file.finish()
-
-    files.publish(path, fill)
+def _fill(data: bytes, file: files.NewFile) -> None:
+    file.write(data)
+    file.finish()
 
 
 def _refuse_unless_enabled(run: Run) -> None:

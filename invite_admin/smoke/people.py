@@ -5,17 +5,17 @@ from __future__ import annotations
 import random
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
-from invite_admin.codes import Secret, digest
 from invite_admin.errors import Denied, Unsupported
 from invite_admin.smoke.judging import Answer, Attempt, Step
 from invite_admin.smoke.pool import BUSY, WAIT, NoConnectionError, bounded, named
 
 if TYPE_CHECKING:
+    from invite_admin.codes import Secret
     from invite_admin.model import Actor
     from invite_admin.smoke.pool import Pool
 
@@ -40,10 +40,10 @@ select to_regprocedure('public.redeem_code(text)') is not null as there,
 
 @dataclass(frozen=True)
 class Code:
-    """A code to redeem: its id, and its text, which nobody is shown."""
+    """One test code: its id and its hash."""
 
     id: str
-    text: Secret
+    digest: Secret = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _redeemed(
         with bounded(connection, seconds) as hung, connection.transaction():
             connection.execute(_CLAIMS, (f"{seconds * 1000:.0f}ms", person.id, person.email))
             asked = True
-            row = connection.execute(_REDEEM, (str(digest(code.text)),)).fetchone()
+            row = connection.execute(_REDEEM, (str(code.digest),)).fetchone()
     except psycopg.Error as error:
         if hung.is_set() and not asked:
             raise NoConnectionError from None  # a pooler had none to the server

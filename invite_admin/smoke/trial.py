@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from invite_admin import __version__, conninfo, limits, text
 from invite_admin.batch import Terms
-from invite_admin.codes import Secret
+from invite_admin.codes import digest
 from invite_admin.errors import BadInput, InviteError, OutcomeUnknown, OverLimit
 from invite_admin.limits import Demand
 from invite_admin.model import Capability, Outcome, Status
@@ -120,25 +120,26 @@ class Trial:
         """Let one crowd redeem; what it leaves unused is voided, however it ends."""
         size = len(crowd)
         self.job.run.say(f"{size} people redeem at once")
-        batch = self._make(size + 1)
+        codes = self._make(size + 1)
         try:
             people.pool.warm(min(people.pool.size, size))
             guard.begin()
-            attempts = run_crowd(people, crowd, _codes(batch), lambda: guard.sample(size))
+            attempts = run_crowd(people, crowd, codes, lambda: guard.sample(size))
         finally:
             people.pool.close()  # on a full server the operator needs the room
-            rows = self._void(batch)
+            rows = self._void([code.id for code in codes])
         spent = sum(row.points for row in rows.values() if row.status is Status.REDEEMED)
         found = judge(attempts, size, POINTS, spent)
         self._say_odd([a.why for a in attempts if a.answer.value in ("busy", "error")])
         line = self.job.run.settings.smoke.p95_seconds
         return replace(found, met=not found.misses(line))
 
-    def _make(self, count: int) -> Batch:
+    def _make(self, count: int) -> list[Code]:
         """Make the codes of one crowd, through the same store and limits as ``generate``."""
         run = self.job.run
         with self.job.opened(writing=True, again=True) as store:
             batches = Batches(store)
+            batches.require_free(count)
             batches.begin()
             terms = Terms(POINTS, store.session.server.now + LIFE, self.note)
             demand = Demand.of(count, POINTS)
@@ -146,14 +147,15 @@ class Trial:
             limits.check(store, run, demand)
             batch = batches.make(count, terms)
             limits.hold(store, run, demand)
+            named = f", request id {batch.request_id}" if store.named else ""
+            codes = text.counted(count, "test code")
+            # Before COMMIT: whoever kills the tool right after it must have read how to void them.
+            run.say(f'making {codes} of {POINTS} point, note "{self.note}"{named}')
+            run.say(f"they expire within an hour; {self._voiding()}")
             self._commit(store, "nothing was stored", "stored")
         run.record.counts = {"made": run.record.counts.get("made", 0) + count}
         run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
-        named = f", request id {batch.request_id}" if store.named else ""
-        made = text.counted(count, "test code")
-        run.say(f'made {made} of {POINTS} point, note "{self.note}"{named}')
-        run.say(f"they expire within an hour; {self._voiding()}")
-        return batch
+        return _codes(batch)
 
     def _commit(self, store: Store, undone: str, done: str) -> None:
         store.session.settle()
@@ -169,9 +171,8 @@ class Trial:
         command = self.job.run.command_line("revoke", "--note", self.note)
         return f"to void what is left of them: {command}"
 
-    def _void(self, batch: Batch) -> dict[str, Row]:
+    def _void(self, ids: Sequence[str]) -> dict[str, Row]:
         """Void what was left unused, where that can be done; return the rows as they were."""
-        ids = [code.id for code in _codes(batch)]
         with self.job.opened(writing=True, again=True) as store:
             rows = store.reads.by_id(ids)
             unused = [row for row in rows.values() if row.status in _UNUSED]
@@ -227,8 +228,11 @@ def _people(job: Job) -> Iterator[People]:
 
 
 def _codes(batch: Batch) -> list[Code]:
-    pieces = (zip(piece.ids, piece.codes, strict=True) for piece in batch.codes)
-    return [Code(identity, Secret(code)) for piece in pieces for identity, code in piece]
+    return [
+        Code(identity, digest(code))
+        for piece in batch.codes
+        for identity, code in zip(piece.ids, piece.codes, strict=True)
+    ]
 
 
 def _check_batch(count: int, most: int) -> None:
