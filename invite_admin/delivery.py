@@ -58,8 +58,7 @@ class ToOutput:
 
     def __init__(self, run: Run, target: Target) -> None:
         self._form = target.form
-        limited = run.preferences.limits.issuing
-        self._sink, self._style = target.open(run, limited=limited)
+        self._sink, self._style = target.open(run, limited=run.preferences.limits.issuing)
 
     def keep(self, batch: Batch, store: Store) -> Keeper:
         """Keep the codes in memory: nothing is shown before the last of them is stored."""

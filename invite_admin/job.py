@@ -137,7 +137,7 @@ class Job:
         """
         store.session.settle()
         if made := report.batch:
-            limits.hold(store, self.run, Demand.of(len(made.codes), made.terms.points))
+            limits.hold(store, self.run, Demand.of(made.count, made.terms.points))
         self.run.truth = delivery.undone
         delivery.hand_over(report)
         try:
