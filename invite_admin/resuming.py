@@ -13,6 +13,7 @@ from invite_admin.errors import BadInput, Conflict, OverLimit
 from invite_admin.filed import ToFile
 from invite_admin.hold import Hold
 from invite_admin.limits import Demand
+from invite_admin.model import Capability, Status
 from invite_admin.run import NOTHING_CHANGED, Target
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _settled(
         if stored:
             run.say("the batch is stored already")
             run.truth = "the batch is stored"
+            _still_good(found, store, run, delivery)
             return report_of(run, store, batch)
         run.say("the batch is not stored; storing exactly these codes now")
         _still_allowed(found, store, run)
@@ -108,6 +110,30 @@ def _same_place(found: Pending, store: Store) -> None:
             f"{NOTHING_CHANGED}",
             hint=f"run it with INVITE_ACTOR={found.batch.actor}",
         )
+
+
+def _still_good(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
+    """Refuse to hand over codes of a stored batch that cannot be redeemed any more."""
+    from invite_admin.store.proof import standing  # noqa: PLC0415 - heavy
+
+    if not store.shape.ways[Capability.READ].available:
+        return
+    now, changed = standing(store, found.batch)
+    bad = {
+        "in the table no more": found.batch.count - now.total(),
+        **{str(status): count for status, count in now.items() if status is not Status.AVAILABLE},
+    }
+    listed = ", ".join(f"{count:,} {what}" for what, count in bad.items() if count)
+    if listed:
+        kept = shown_path(delivery.kept)
+        raise Conflict(
+            f"the batch was stored, and not all its codes are good any more: {listed}; "
+            "no file was made of them",
+            hint=f"{kept} keeps them all until you remove it; `invite list` shows what became "
+            "of them",
+        )
+    if changed:
+        run.say(f"{text.counted(changed, 'code')} got another expiry or note since")
 
 
 def _still_allowed(found: Pending, store: Store, run: Run) -> None:

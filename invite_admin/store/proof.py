@@ -6,12 +6,13 @@ time of its transaction: ``created_at`` is ``now()`` by default (migrations_read
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from invite_admin.codes import digests
-from invite_admin.model import Capability
+from invite_admin.model import Capability, Filters, Status
 from invite_admin.store.bulk import SUMMED
 from invite_admin.store.table import CodesTable, quoted
 
@@ -58,6 +59,28 @@ def _asked(store: Store, batch: Batch, role: str | None, parts: list[str]) -> li
     query = sa.text(f"select {', '.join(parts)} from {table} where created_at = now()")
     wanted = {"points": terms.points, "expires_at": terms.expires_at, "note": terms.note}
     return list(store.session.execute(query, wanted if _COUNT in parts else {}).one())
+
+
+def standing(store: Store, batch: Batch) -> tuple[Counter[Status], int]:
+    """Count a stored batch by what its codes are now, and those whose expiry or note differs."""
+    role = store.shape.ways[Capability.READ].role
+    table, terms = CodesTable(store.shape, role), batch.terms
+    differs = sa.or_(
+        table.c.expires_at.is_distinct_from(terms.expires_at),
+        table.c.note.is_distinct_from(terms.note),
+    )
+    query: sa.Select[Any] = sa.select(
+        table.status(), sa.func.count(), sa.func.count().filter(differs)
+    ).group_by(table.status())
+    store.session.become(role)
+    now: Counter[Status] = Counter()
+    changed = 0
+    for piece in batch.codes:
+        chosen = table.where(Filters(ids=tuple(piece.ids)))
+        for status, count, different in store.session.execute(query.where(*chosen)):
+            now[Status(status)] += count
+            changed += different
+    return now, changed
 
 
 def there(store: Store, batch: Batch) -> int:

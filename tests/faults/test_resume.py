@@ -265,3 +265,42 @@ def test_late_commit(invite: Invite, database: Database, login: str) -> None:
     assert CODES == len(made)
     assert {hash_of(code["code"]) for code in made} == set(hashes(database).values())
     assert json.loads(path.read_text().splitlines()[0])["points"] == 7
+
+
+@pytest.mark.parametrize(
+    ("since", "told"),
+    [
+        ("update public.redemption_codes set redeemed_at = now(), redeemed_by = id", "redeemed"),
+        ("delete from public.redemption_codes", "in the table no more"),
+        ("update public.redemption_codes set expires_at = now() - interval '1 s'", "expired"),
+    ],
+    ids=["redeemed", "deleted", "expired"],
+)
+@BOTH_WAYS
+def test_not_good_any_more(
+    invite: Invite, database: Database, login: str, since: str, told: str
+) -> None:
+    """Codes that cannot be redeemed any more are not handed over as if they could."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, login, AFTER)
+    database.execute(since)
+    before = database.rows("select * from public.redemption_codes order by id")
+    done = resumed(invite, path, login)
+    if "delete" in since and database.step == 1:  # without an audit log they were never there
+        assert (0, CODES) == (done.exit_code, len(check(invite, database, path)))
+        return
+    assert (4, False, True) == (done.exit_code, path.exists(), pending_of(path).exists())
+    assert f"not all its codes are good any more: {CODES} {told}; no file was made" in done.stderr
+    assert before == database.rows("select * from public.redemption_codes order by id")
+
+
+@BOTH_WAYS
+def test_other_terms_since(invite: Invite, database: Database, login: str) -> None:
+    """Where expiry or note were changed since, the file is made, and that is said."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, login, AFTER)
+    change = "update public.redemption_codes set note = 'x' where id in (select id from {} limit 2)"
+    database.execute(change.format("public.redemption_codes"))
+    done = resumed(invite, path, login)
+    assert (0, True) == (done.exit_code, path.exists()), done.stderr
+    assert "2 codes got another expiry or note since" in done.stderr
