@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from invite_admin import errors, files, output, settings, sinks, text
 from invite_admin.codes import Secret
+from invite_admin.progress import Progress
 from invite_admin.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from invite_admin.report import Report
@@ -37,6 +38,7 @@ class Run:
         truth: What is true of the codes right now, for whoever stops the tool.
         record: What the log for evidence is told of it.
         stopped: The signal that came while COMMIT was under way; None where none did.
+        drawn: How many columns the line of a progress takes that stands on the terminal.
     """
 
     config: Path | None
@@ -46,6 +48,7 @@ class Run:
     truth: str = field(default=NOTHING_CHANGED)
     record: Record = field(default_factory=Record)
     stopped: BaseException | None = None
+    drawn: int = 0
 
     @cached_property
     def preferences(self) -> Settings:
@@ -83,8 +86,36 @@ class Run:
 
     def say(self, line: str) -> None:
         """Tell a person something on standard error; never fails."""
+        self.draw("")
+        self._write(text.visible(line) + "\n")
+
+    def draw(self, line: str) -> None:
+        """Draw a line in the place of the one drawn before; an empty one leaves none."""
+        if line or self.drawn:
+            blank = f"\r{' ' * self.drawn}\r"
+            shown = line[: _columns() - 1]
+            self.drawn = len(shown)
+            self._write(blank + shown)
+
+    @contextmanager
+    def progress(self, total: int, doing: str) -> Iterator[Callable[[int], None]]:
+        """Show on a terminal how far a work of more than a second is; give what counts its rows.
+
+        Args:
+            total: Rows in all.
+            doing: What is done to them, as in ``stored``.
+        """
+        if not sys.stderr.isatty():
+            yield lambda _rows: None
+            return
         try:
-            sys.stderr.write(text.visible(line) + "\n")
+            yield Progress(total, doing, self.draw).advance
+        finally:
+            self.draw("")
+
+    def _write(self, shown: str) -> None:
+        try:
+            sys.stderr.write(shown)
             sys.stderr.flush()
         except (OSError, ValueError):
             sinks.give_up(sys.stderr)
@@ -134,6 +165,14 @@ class Target:
         encoding = sys.stdout.encoding or "utf-8"
         width = shutil.get_terminal_size((80, 24)).columns if sink.terminal else 80
         return sink, replace(style, terminal=sink.terminal, width=width, encoding=encoding)
+
+
+def _columns() -> int:
+    """Return how wide the terminal of standard error is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def show(run: Run, target: Target, report: Report) -> None:

@@ -27,7 +27,7 @@ THIRD_PARTY: Final = {
 }
 """What is not in the standard library, and the only units that know it."""
 SPEAKERS: Final = {
-    "run.Run.say": "the voice of the tool, on standard error",
+    "run.Run._write": "the voice of the tool, on standard error",
     "changing._Changing.ask": "its question",
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
