@@ -40,6 +40,12 @@ class Column:
     blank: str = ""
 
 
+class Drawn(str):
+    """Rows as lines of csv, in the place of a row: without formulas, safe in a terminal."""
+
+    __slots__ = ()
+
+
 class Layout(Enum):
     """How a table for people is laid out."""
 
@@ -55,6 +61,7 @@ class Report:
     Attributes:
         columns: Its columns, in order.
         rows: Its rows, each with a value a column; read once, perhaps straight from the server.
+            Some may be ``Drawn``, where the report is for csv alone.
         layout: OBJECT means exactly one row, given as one JSON object.
         sections: For OBJECT: the tables that people read in its place.
         summary: Lines for standard error, asked for once the result is delivered and true.

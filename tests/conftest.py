@@ -28,7 +28,13 @@ SLOW: Final = frozenset(
     {
         *("test_pages", "test_sandbox_server", "test_pooler", "test_secrets", "test_signals"),
         *("test_blocked_output", "test_change_refusals", "test_log_file", "test_request_id"),
-        *("test_sqlstates", "test_update", "test_structures", "test_secrets_errors"),
+        *(
+            "test_bulk_changes",
+            "test_sqlstates",
+            "test_update",
+            "test_structures",
+            "test_secrets_errors",
+        ),
     }
 )
 """Modules that take long, beside the fault suite; the whole check runs them too."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from invite_admin import columns, params
+from invite_admin.acting import Act
 from invite_admin.changes import Verb
-from invite_admin.changing import Act, change_command
+from invite_admin.changing import change_command
 from invite_admin.chosen import expiry
 from invite_admin.errors import BadInput
 from invite_admin.model import Capability, Change, Outcome
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from invite_admin.store import Result, Store
     from invite_admin.whens import When
 
-_VERB = Verb(Capability.UPDATE, "Update", "updated", Outcome.WOULD_UPDATE, columns.UPDATED)
+_VERB = Verb(Capability.UPDATE, "Update", Outcome.UPDATED, Outcome.WOULD_UPDATE, columns.UPDATED)
 
 
 def _prepare(run: Run, store: Store, own: dict[str, Any]) -> dict[str, Any]:

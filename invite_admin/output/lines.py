@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
-from invite_admin.report import Cell, Layout
+from invite_admin.report import Cell, Drawn, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +32,9 @@ def write_csv(report: Report, style: Style) -> Iterator[str]:
     writer.writerow(column.key for column in report.columns)
     yield ("\ufeff" if style.bom else "") + _drained(buffer)
     for row in report.rows:
+        if isinstance(row, Drawn):
+            yield row
+            continue
         writer.writerow(map(cell, report.columns, row))
         yield _drained(buffer)
 
