@@ -62,8 +62,9 @@ UPDATED = (*CHANGED, Column("expires_at", _TIME), Column("note", _PROSE))
 STATS = (
     Column("group", _PROSE, blank="(no note)"),
     *(Column(key, _NUMBER) for key in ("issued", "available", "redeemed", "revoked", "expired")),
-    *(Column(key, _NUMBER) for key in ("points_issued", "points_redeemed", "points_open")),
-    Column("redeemed_share", _NUMBER),
+    Column("points_issued", _NUMBER, brief=False),
+    *(Column(key, _NUMBER) for key in ("points_redeemed", "points_open")),
+    Column("redeemed_share", _NUMBER, brief=False),
 )
 
 SANDBOX = (
@@ -73,7 +74,7 @@ SANDBOX = (
     Column("step"),
     Column("server_version"),
     Column("codes", _NUMBER),
-    Column("psql"),
+    Column("psql", Cell.LINE),
 )
 
 SANDBOX_REDEEMED = (Column("mask", _MASK), Column("email"), Column("balance", _NUMBER))

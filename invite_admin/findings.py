@@ -109,7 +109,7 @@ def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
 
 
 def _claim(shape: Shape) -> Iterator[Finding]:
-    if shape.users == AUTH:
+    if shape.users == AUTH and AUTH in shape.facts.relations:
         yield Finding(
             "note",
             "no_admin_flag",

@@ -92,6 +92,22 @@ def remove(path: Path) -> None:
         sync_folder(path.parent)
 
 
+def require(path: Path) -> None:
+    """Refuse a pending file that is not there, with a word on the result that may be.
+
+    Raises:
+        BadInput: It is not there.
+    """
+    if not path.exists():
+        made = path.with_name(path.name.removesuffix(SUFFIX))
+        raise BadInput(
+            f"{shown_path(path)} is not there; nothing was done",
+            hint=f"{shown_path(made)} is there; a finished batch needs no --resume"
+            if made.exists()
+            else None,
+        )
+
+
 def read(path: Path) -> Pending:
     """Read a pending file and check that it is whole and unchanged.
 
@@ -102,7 +118,7 @@ def read(path: Path) -> Pending:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"{shown_path(path)}: cannot be read: {reason}") from None
+        raise BadInput(f"{shown_path(path)}: cannot be read: {reason}; nothing was done") from None
     *lines, last = text.splitlines(keepends=True) or [""]
     try:
         end = json.loads(last)

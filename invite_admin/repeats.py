@@ -45,18 +45,19 @@ class Wanted:
         made = batches.made(self.request_id)
         if not made:
             return
+        chosen = ("--request-id", self.request_id)
+        shows = run.command_line("list", *chosen)
         differing = self._differing(made, next(iter(batches.rows(made).values()), None))
         if differing:
             raise BadInput(
                 "that request id made a batch with another "
-                f"{' and another '.join(differing)}; nothing was made"
+                f"{' and another '.join(differing)}; nothing was made",
+                hint=f"take another --request-id; {shows} shows that batch",
             )
-        chosen = ("--request-id", self.request_id)
         raise Conflict(
             f"that request id made {text.counted(len(made), 'code')} already; their text cannot "
             "be shown again, but for a FILE.pending that was left; nothing was made",
-            hint=f"{run.command_line('list', *chosen)} shows them; "
-            f"{run.command_line('revoke', *chosen)} voids them",
+            hint=f"{shows} shows them; {run.command_line('revoke', *chosen)} voids them",
         )
 
     def _differing(self, made: Sequence[Made], row: Row | None) -> list[str]:

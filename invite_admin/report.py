@@ -19,6 +19,7 @@ class Cell(Enum):
     TEXT = "text"
     PROSE = "prose"  # may be wrapped in a table
     MASK = "mask"  # a mask or a code
+    LINE = "line"  # to be copied, so never broken
     NUMBER = "number"
     TIME = "time"
 

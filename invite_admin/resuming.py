@@ -40,6 +40,7 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
     """
     run = job.run
     with run.stoppable(), closing(Hold()) as hold:
+        pending.require(path)
         hold.take(path)
         final = job.target.path or _final(path)
         found = pending.read(path)

@@ -106,21 +106,25 @@ class Session:
         """Run one statement inside ``attempt``, which tells its failures apart."""
         return self._connection.execute(statement, values)
 
-    def lock(self, purpose: Purpose, key: str) -> None:
-        """Take a lock of ours, kept to the end of the transaction; wait the lock timeout.
+    def try_lock(self, purpose: Purpose, key: str) -> bool:
+        """Take a lock of ours, kept to the end of the transaction, if nobody else has it.
 
         Args:
             purpose: What it is for.
             key: What is locked; any text.
-
-        Raises:
-            Busy: Somebody else keeps it longer than that.
         """
-        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
-        self.execute(
-            sa.text("select pg_advisory_xact_lock(:purpose, :number)"),
-            {"purpose": int(purpose), "number": number},
-        )
+        query = sa.text("select pg_try_advisory_xact_lock(:purpose, :number)")
+        return bool(self.execute(query, _lock(purpose, key)).scalar())
+
+    def lock(self, purpose: Purpose, key: str) -> bool:
+        """Take such a lock, waited for as long as the lock timeout; tell whether it was had."""
+        query = sa.text("select pg_advisory_xact_lock(:purpose, :number)")
+        try:
+            with self.attempt():
+                self.raw(query, _lock(purpose, key))
+        except psycopg.errors.LockNotAvailable:
+            return False
+        return True
 
     def cluster(self) -> str | None:
         """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""
@@ -216,3 +220,9 @@ def _commit_failed(error: psycopg.Error) -> errors.InviteError:
     return errors.OutcomeUnknown(
         "the connection was lost after COMMIT was sent; whether it was stored is not known"
     )
+
+
+def _lock(purpose: Purpose, key: str) -> dict[str, int]:
+    """Return the two integers of a lock."""
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
+    return {"purpose": int(purpose), "number": number}

@@ -95,8 +95,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
     (r"invalid \w+ value|invalid value for parameter", _BAD_VALUE),
     (r"password authentication failed|authentication failed|SASL",
-     (errors.Denied, "the server refused this login: wrong login or password", ("check both; in a "
-      "URL write @ : / ? # of a password as %40 %3A %2F %3F %23"))),
+     (errors.Denied, "the server refused this login: wrong login or password", ("check both; a "
+      "URL wants @ : / ? # of a password as %40 %3A %2F %3F %23, ~/.pgpass wants : as \\:"))),
     (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", None)),
     (r"permission denied for database",
@@ -113,8 +113,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
       "password write @ : / ? # as %40 %3A %2F %3F %23"))),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
-     (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode and "
-      "sslrootcert"))),
+     (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode; "
+      "verify-full needs the authority's certificate: sslrootcert=FILE in the URL, or "
+      "~/.postgresql/root.crt"))),
     (r"definition of service",
      (errors.BadInput, "the service is not in the service file", ("check PGSERVICE and "
       "~/.pg_service.conf"))),

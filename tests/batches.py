@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from databases import TESTERS, claim, hash_of
+from databases import TESTERS, hash_of, redeem_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,9 +79,5 @@ def redeem_all(database: Database, codes: Iterable[str]) -> list[str | None]:
         for code in codes:
             with connection.transaction():
                 connection.execute("set local role authenticated")
-                claim(connection, person, TESTERS[0])
-                query = "select error_code from public.redeem_code(%s)"
-                row = connection.execute(query, [hash_of(code)]).fetchone()
-            assert row is not None
-            answers.append(row[0])
+                answers.append(redeem_hash(connection, person, TESTERS[0], hash_of(code)))
     return answers

@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from databases import Connection
@@ -116,11 +117,22 @@ class Cluster:
         """The server's version, such as 15.18."""
         return self._admin.info.parameter_status("server_version") or "of an unknown version"
 
+    def settings(self, names: Sequence[str]) -> str:
+        """Return the server's settings of these names as one line."""
+        query = "select name, current_setting(name) from unnest(%s::text[]) name"
+        found = self._admin.execute(query, [list(names)])
+        return ", ".join(f"{name} {value}" for name, value in found)
+
     def create(self, step: int) -> Database:
         """Make a fresh database of this step; its template is made on first use."""
         if step not in self._templates:
             self._templates[step] = self._make_template(step)
         return Database(self._at(self._copy(self._templates[step])), step, self.way)
+
+    def copy(self, database: Database) -> Database:
+        """Make a fresh database that holds what this one does; nobody may be connected to it."""
+        database.close()
+        return Database(self._at(self._copy(database.name)), database.step, self.way)
 
     def drop(self, database: Database) -> None:
         """Drop a database, whoever is connected to it."""

@@ -37,7 +37,9 @@ SLOW: Final = frozenset(
         ),
     }
 )
-"""Modules that take long, beside the fault suite; the whole check runs them too."""
+"""Modules that take long, beside the suites; the whole check runs them too."""
+SUITES: Final = frozenset({"faults", "benchmarks"})
+"""Folders of what takes long."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes long, and what can be run on another database server as well."""
     for item in items:
-        if "faults" in item.path.parts or item.path.stem in SLOW:
+        if SUITES & set(item.path.parts) or item.path.stem in SLOW:
             item.add_marker("slow")
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker("database")

@@ -186,12 +186,7 @@ class Database:
         """
         code_hash = code if len(code) == hashlib.sha256().digest_size * 2 else hash_of(code)
         with self.acting("app_runtime", "authenticated") as connection:
-            claim(connection, email and str(self.person(email)), email)
-            query = "select error_code from public.redeem_code(%s)"
-            row = connection.execute(query, [code_hash]).fetchone()
-        assert row is not None
-        error: str | None = row[0]
-        return error
+            return redeem_hash(connection, email and str(self.person(email)), email, code_hash)
 
     def _cursor(self, sql: str, params: Params) -> psycopg.Cursor[TupleRow]:
         if self._superuser is None:
@@ -210,3 +205,15 @@ def claim(connection: Connection, user_id: str | None, email: str | None) -> Non
         " set_config('request.jwt.claim.email', %s, true)",
         [user_id or "", email or ""],
     )
+
+
+def redeem_hash(
+    connection: Connection, user_id: str | None, email: str | None, code_hash: str
+) -> str | None:
+    """Redeem in the open transaction of a role that may; return the error code, None on success."""
+    claim(connection, user_id, email)
+    query = "select error_code from public.redeem_code(%s)"
+    row = connection.execute(query, [code_hash]).fetchone()
+    assert row is not None
+    error: str | None = row[0]
+    return error

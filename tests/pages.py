@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-URL_LINE: Final = "export INVITE_DATABASE_URL='postgresql://YOUR_LOGIN@HOST/DATABASE'"
+URL_LINE: Final = (
+    "export INVITE_DATABASE_URL='postgresql://YOUR_LOGIN@HOST/DATABASE?sslmode=verify-full'"
+)
 PYTHON: Final = shlex.quote(sys.executable)
 PLACEHOLDER: Final = re.compile(r"JYOTISH-XXXX-XX(\d\d)")
 SYMBOL: Final = "[A-HJ-NP-Z2-9]"

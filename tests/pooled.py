@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 NOT_POOLED: Final[dict[str, str]] = {
+    "test_benchmarks.py": "a pooler's connections keep a database from being copied",
     "test_check.py::test_notes": "it lists every note on a connection without a pooler",
     "test_check.py::test_server": "it states what a connection without a pooler is",
 }

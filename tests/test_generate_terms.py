@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -58,6 +59,7 @@ def test_expiry(invite: Invite, database: Database, when: str) -> None:
     done = invite(*line(1, 1, "--expires", when), settings={"timezone": "Asia/Shanghai"})
     assert (0, True) == (done.exit_code, echo in done.stderr)
     assert "never expire" not in done.stderr
+    assert re.search(r"batch: created at \S+\+08:00", done.stderr)
     query = "select expires_at = %s::timestamp at time zone 'UTC' from public.redemption_codes"
     assert database.value(query, [instant])
 

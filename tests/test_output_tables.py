@@ -73,6 +73,13 @@ def test_narrow_terminals(width: int) -> None:
     assert len(NOTES) == len(re.findall(r"(?m)^mask  ", drawn))
 
 
+def test_a_line_to_copy_is_never_broken() -> None:
+    """A command line stays one line, however narrow the terminal is."""
+    line = " ".join(["psql", *["word"] * 40])
+    drawn = draw(Report((Column("psql", Cell.LINE),), [(line,)], Layout.RECORDS), "table", TERMINAL)
+    assert f"psql  {line}\n" == drawn
+
+
 def test_records_leave_out_what_has_no_value() -> None:
     """A record names what there is."""
     drawn = draw(listing(["a note"], Layout.RECORDS), "table", TERMINAL)

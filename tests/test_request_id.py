@@ -152,6 +152,21 @@ def test_two_at_once(invite: Invite, database: Database) -> None:
     assert "" == done[1].stdout
 
 
+def test_the_wait_is_told_and_bounded(invite: Invite, database: Database) -> None:
+    """Who finds the id in the hands of a run that does not end says so, waits, and gives up."""
+    with ThreadPoolExecutor(1) as pool:
+        with database.acting("superuser") as blocking:
+            blocking.execute("lock table public.redemption_codes in share mode")
+            first = pool.submit(invite, *with_id(), settings=PATIENT)
+            await_blocked(database, LOGINS["admin_runtime"])
+            done = invite(*with_id(), settings={"timeouts": {"lock": 1}})
+        assert (0, 8, "") == (first.result().exit_code, done.exit_code, done.stdout)
+    told = "another run with this request id has not ended"
+    assert f"{told}; waiting for its end" in done.stderr.splitlines()
+    assert f"busy: {told}; this one changed nothing" == failure(done)[0]
+    assert 5 == stored(database)
+
+
 def test_many_at_once(invite: Invite, database: Database) -> None:
     """Eight commands with one id make one batch."""
     with ThreadPoolExecutor(8) as pool:

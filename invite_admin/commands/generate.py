@@ -74,7 +74,8 @@ def batch_report(run: Run, store: Store, batch: Batch) -> Report:
     rows = [(c.id, c.code, c.mask, terms.points, terms.expires_at, terms.note) for c in batch.codes]
 
     def summary() -> list[str]:
-        named = f"batch: created at {batch.created_at.isoformat()}"
+        created = text.rfc3339(batch.created_at, run.preferences.timezone)
+        named = f"batch: created at {created}"
         if store.named:
             named += f", request id {batch.request_id}"
         done = f"delivered and stored: {worth(len(batch.codes), terms)}"

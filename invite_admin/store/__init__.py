@@ -51,6 +51,7 @@ class Store:
 
     Attributes:
         reads: What can be asked.
+        say: Told what a person should know while it happens.
         request_id: The name of what this command writes; the audit log has it where there is one.
     """
 
@@ -60,7 +61,7 @@ class Store:
         self.session, self.shape = session, shape
         self.reads = Reads(session, shape)
         self.request_id = f"invite-{uuid.uuid4()}"
-        self._settings, self._say = settings, say
+        self._settings, self.say = settings, say
         self._found: Actor | None = None
         self._pieces = Pieces(session, settings.timeouts.lock, say)
         self._swept = 0

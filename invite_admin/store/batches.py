@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from invite_admin import sqlstates
 from invite_admin.codes import digest, mask, mint
-from invite_admin.errors import Conflict, Failed
+from invite_admin.errors import Busy, Conflict, Failed
 from invite_admin.model import Batch, Capability, Minted
 from invite_admin.session import Purpose
 from invite_admin.store.requests import made_under
@@ -64,9 +64,20 @@ class Batches:
         self.transaction, self.timeline = mark.transaction, mark.timeline
 
     def lock(self, request_id: str) -> None:
-        """Wait until no transaction of this request id and actor is open any more."""
-        key = f"{self._store.actor.id} {request_id}"
-        self._store.session.lock(Purpose.REQUEST, key)
+        """Wait until no transaction of this request id and actor is open any more.
+
+        Raises:
+            Busy: Another is open still when the lock timeout is spent.
+        """
+        session, key = self._store.session, f"{self._store.actor.id} {request_id}"
+        if session.try_lock(Purpose.REQUEST, key):
+            return
+        self._store.say("another run with this request id has not ended; waiting for its end")
+        if not session.lock(Purpose.REQUEST, key):
+            raise Busy(
+                "another run with this request id has not ended; this one changed nothing",
+                hint="run the command again once that run has ended",
+            )
 
     def made(self, request_id: str) -> list[Made]:
         """Return what this actor made under a request id, as the audit log has it.

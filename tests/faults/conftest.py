@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import forks
 import pytest
 from faults import tally
+from published import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +42,6 @@ def pytest_terminal_summary(
     terminalreporter.section("faults" + (", long form" if tally.LONG else ", quick form"))
     for line in tally.TALLY.lines():
         terminalreporter.write_line(line)
-    whole = [Path(arg).resolve() for arg in config.args] == [SUITE] and not (
-        config.option.keyword or config.option.markexpr
-    )
-    if tally.LONG and whole and exitstatus in {0, 1}:
+    if tally.LONG and is_whole(config, SUITE) and exitstatus in {0, 1}:
         tally.TALLY.publish()
         terminalreporter.write_line(f"written to {tally.PAGE}")

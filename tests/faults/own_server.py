@@ -79,6 +79,10 @@ class OwnServer:
         """Start it and wait until it takes connections."""
         self.program("pg_ctl", "start", "-w", "-D", self._data, "-l", self.folder / "log")
 
+    def restart(self) -> None:
+        """Stop it in order and start it again, for settings that hold from a start on."""
+        self.program("pg_ctl", "restart", "-w", "-D", self._data, "-l", self.folder / "log")
+
     def crash(self) -> None:
         """Stop it at once, as in a crash."""
         self.program("pg_ctl", "stop", "-w", "-m", "immediate", "-D", self._data)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from published import publish
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONG: Final = os.environ.get("INVITE_FAULTS") == "long"
 PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
-BEGIN: Final = "<!-- report: begin -->"
-END: Final = "<!-- report: end -->"
 HEAD: Final = ("| fault | tried | survived | lost |", "| --- | ---: | ---: | ---: |")
 
 
@@ -70,10 +70,7 @@ class Tally:
 
     def publish(self) -> None:
         """Write the report into the page."""
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        report = "\n".join([BEGIN, f"On {self.server}:", "", *self.lines(), END])
-        PAGE.write_text(before + report + after, encoding="utf-8")
+        publish(PAGE, "report", [f"On {self.server}:", "", *self.lines()])
 
 
 TALLY: Final = Tally()

@@ -144,7 +144,7 @@ def test_limits(invite: Invite, database: Database, limits: dict[str, int], word
 def test_passed_expiry(invite: Invite, database: Database) -> None:
     """A batch that would have expired meanwhile is not stored; its file is kept."""
     path = invite.folder / "codes.jsonl"
-    now = database.value("select to_char(now() + '1.2 s', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
+    now = database.value("select to_char(now() + '5 s', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
     command = line(CODES, 7, "--output", str(path), "--expires", now)
     assert -9 == invite(*command, env=armed(BEFORE)).exit_code
     until(lambda: bool(database.value("select now() > %s::timestamptz", [now])), "the expiry")
@@ -167,6 +167,9 @@ def test_final_file(invite: Invite, database: Database, login: str, arm: Arm) ->
     assert ("mine\n", True) == (path.read_text(), pending_of(path).exists())
     again = invite("generate", "--resume", f"{path}.pending", "--output", str(other), login=login)
     assert (0, False) == (again.exit_code, pending_of(path).exists())
+    late = resumed(invite, path, login)
+    hint = f"hint: {path} is there; a finished batch needs no --resume"
+    assert (2, hint) == (late.exit_code, late.stderr.splitlines()[-1])
     path.unlink()
     assert CODES == len(check(invite, database, other))
 
