@@ -6,13 +6,14 @@ import csv
 import io
 import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import sqlalchemy as sa
-from databases import TESTERS, claim, hash_of, steps
+from databases import LOGINS, TESTERS, claim, hash_of, steps
 from hostile import failure
 from inside import opened, settings_of
 from stock import BOTH_WAYS, by_id, check_sound, locking, make, make_many, revoked
@@ -21,6 +22,7 @@ from tool import MODULE
 from waiting import await_blocked
 
 from invite_admin.model import Filters
+from invite_admin.progress import SILENT
 from invite_admin.store import pieces
 
 if TYPE_CHECKING:
@@ -239,6 +241,20 @@ def test_no_whole_table_for_a_group(database: Database, login: str) -> None:
             store.expect(count)
             found.append(store.session.execute(sa.text("show enable_seqscan")).scalar_one())
     assert ["on", "off" if login == "owner" else "on"] == found
+
+
+@steps(2)
+def test_progress(database: Database, invite: Invite) -> None:
+    """On a terminal a change that takes longer than a second says how far it is."""
+    ids = make_many(database, MANY)
+    command = ("revoke", "--note", "many", "--yes", "--format", "csv", "--output", "made.csv")
+    with locking(database, [ids[0]]) as holder, terminal(invite, *command, login="owner") as screen:
+        await_blocked(database, LOGINS["owner"])
+        time.sleep(SILENT)
+        holder.execute("rollback")
+        screen.read("10,150 of 10,500 codes done, ")
+        done = screen.end()
+    assert (0, set(ids)) == (done.exit_code, revoked(database)), done.stderr
 
 
 def peak(invite: Invite, *command: str) -> int:

@@ -91,7 +91,8 @@ class Reads:
         self._session.become(self._role)
         rows = self._session.stream(query, size)
         while found := list(islice(rows, size)):
-            yield Group(*zip(*found, strict=True))
+            ids, masks, worth = ([row[place] for row in found] for place in range(3))
+            yield Group(ids, masks, worth)
 
     def revoked_by(self, actor: str) -> int:
         """Count the codes that this transaction has revoked as this actor."""
