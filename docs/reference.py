@@ -12,7 +12,8 @@ import click
 from invite_admin import columns, errors
 from invite_admin.cli import cli
 from invite_admin.commands import check
-from invite_admin.settings import Limits, Timeouts, known_settings
+from invite_admin.keys import known_settings
+from invite_admin.settings import Limits, Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,8 @@ def page() -> str:
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
         (
             "A capability of `check` has `name available via reason`, a finding `level code "
-            "message hint`."
+            "message hint`, `gate` has `running running_at_most waiting waiting_at_most full`, "
+            "and each of `limits` has `limit used left`, null where none is set or not counted."
         ),
         "## Exit codes",
         _exit_codes(),
@@ -83,7 +85,8 @@ def _settings() -> str:
     rows += [f"| `{key}` | {form} | {default} |" for key, form, default in known_settings()]
     for section, kind, unit in (("limits", Limits, ""), ("timeouts", Timeouts, " seconds")):
         rows += [
-            f"| `[{section}] {f.name}` | a whole number{unit and ' of' + unit} | {f.default} |"
+            f"| `[{section}] {f.name}` | a whole number{unit and ' of' + unit} "
+            f"| {'none: no such limit' if f.default is None else f.default} |"
             for f in fields(kind)
         ]
     return "\n".join(rows)

@@ -35,6 +35,9 @@ class Act:
         apply: Does it; returns the results by id.
         sweep: Does it to a whole group whose report needs nothing but ids and masks; False where
             a code is in the way. None where there is no such way.
+        allow: Refuses what a limit forbids, before anything is sent.
+        hold: Refuses it once more after the last code, given what the expired codes are worth
+            that were changed.
         prepare: Reads the command's own options, given the server's now; may refuse.
         same: Whether a code is already as it would become.
         become: The code as it would become.
@@ -44,6 +47,10 @@ class Act:
     apply: Callable[[Store, Sequence[Row], dict[str, Any]], dict[str, Result]]
     sweep: Callable[[Store, Group], bool] | None = None
     prepare: Callable[[Run, Store, dict[str, Any]], dict[str, Any]] = lambda _run, _store, _own: {}
+    allow: Callable[[Run, Store, Plan], None] = lambda _run, _store, _plan: None
+    hold: Callable[[Run, Store, int, dict[str, Any]], None] = (
+        lambda _run, _store, _points, _extras: None
+    )
     same: Callable[[Row, dict[str, Any]], bool] = lambda _row, _extras: False
     become: Callable[[Row, dict[str, Any]], Row] = lambda row, _extras: row
 
@@ -57,6 +64,9 @@ class Acting:
         plan: What it is about.
         zone: The time zone of times in the report.
         advance: Told how many codes were done.
+
+    Attributes:
+        revived: What the expired codes are worth that were changed.
     """
 
     def __init__(
@@ -66,6 +76,7 @@ class Acting:
         self._advance = advance
         self._tally = Tally(act.verb)
         self._telling = Telling(act.verb.columns, zone)
+        self.revived = 0
 
     def change(self, form: str) -> Report:
         """Change what can be changed, and say of each code what became of it.
@@ -155,6 +166,11 @@ class Acting:
     def _changed(self, group: Group) -> Iterator[Became]:
         rows = list(self._store.reads.by_id(group.ids).values())
         results = self._act.apply(self._store, rows, self._plan.extras)
+        self.revived += sum(
+            row.points
+            for row in rows
+            if row.status is Status.EXPIRED and results[row.id].outcome is self._act.verb.done
+        )
         for identity in group.ids:
             result = results.get(identity)
             yield identity, *((result.outcome, result.row) if result else (Outcome.NOT_FOUND, None))

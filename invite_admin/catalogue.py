@@ -27,21 +27,25 @@ FUNCTIONS = {
     REVOKE: f"{_ACTOR}, uuid",
 }
 
-# A viewer is a role whose eyes are asked for: the login, the write role, and where none is set
-# every role the login could take. Rows may be hidden where row security is active for the viewer
-# unless a permissive policy for SELECT applies to it whose qualification is plainly `true`, and
-# no restrictive one applies as well.
+# A viewer is a role whose eyes are asked for: the one that the session began as, the one that
+# logged in where ALTER ROLE … SET role made that another, the write role, and where none is set
+# every role the login could take: SET ROLE asks about session_user, whoever the role is now.
+# Rows may be hidden where row security is active for the viewer unless a permissive policy for
+# SELECT applies to it whose qualification is plainly `true`, and no restrictive one applies too.
+# A column is demanded where an INSERT must name it: where a trigger runs before each inserted row
+# (the three bits of tgtype) that may fill it, so then none is.
 _QUERY = r"""
 with viewer as (
     select r.oid, r.rolname::text as name, r.rolname = current_user as login,
            r.rolsuper or r.rolbypassrls as bypasses,
-           pg_has_role(current_user, r.oid, :membership) as reachable
+           r.rolname = session_user and session_user <> current_user as outside,
+           pg_has_role(session_user, r.oid, :membership) as reachable
     from pg_catalog.pg_roles r
-    where r.rolname = current_user
+    where r.rolname in (current_user, session_user)
        or r.rolname = cast(:write_role as text)
        or (cast(:write_role as text) is null and r.rolname !~ '^pg_'
-           and not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
-           and pg_has_role(current_user, r.oid, :membership))
+           and not (select rolsuper from pg_catalog.pg_roles where rolname = session_user)
+           and pg_has_role(session_user, r.oid, :membership))
 ), relation as (
     select k.kind, c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity,
            n.oid as schema
@@ -81,6 +85,16 @@ with viewer as (
                and (r.relforcerowsecurity or not pg_has_role(v.oid, r.relowner, 'usage')) as active
     ) rls
     left join policy p on p.polrelid = r.oid and p.viewer = v.oid
+), demanded as (
+    select a.attname::text as name
+    from relation r join pg_catalog.pg_attribute a on a.attrelid = r.oid
+    join pg_catalog.pg_type t on t.oid = a.atttypid
+    where r.kind = 'codes' and a.attnum > 0 and not a.attisdropped
+      and (a.attnotnull or t.typnotnull) and not a.atthasdef and a.attidentity = ''
+      and t.typdefault is null
+      and not exists (select from pg_catalog.pg_trigger g
+                      where g.tgrelid = r.oid and not g.tgisinternal and g.tgenabled <> 'D'
+                        and g.tgtype & 7 = 7)
 ), admin as (
     select f.proname::text as name, oidvectortypes(f.proargtypes) as arguments,
            (select coalesce(jsonb_agg(v.name), '[]') from viewer v
@@ -97,7 +111,8 @@ select (select jsonb_agg(to_jsonb(v) - 'oid' order by v.login desc, v.name)
         from viewer v) as viewers,
        (select coalesce(jsonb_object_agg(r.kind, r.relkind), '{}') from relation r) as relations,
        (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from sight s) as sights,
-       (select coalesce(jsonb_agg(to_jsonb(a)), '[]') from admin a) as functions
+       (select coalesce(jsonb_agg(to_jsonb(a)), '[]') from admin a) as functions,
+       (select coalesce(jsonb_agg(d.name order by d.name), '[]') from demanded d) as demanded
 """
 
 
@@ -129,7 +144,7 @@ class Facts:
     """What the catalogue says.
 
     Attributes:
-        login: The role that is asked for first.
+        login: The role that the session began as, asked for first.
         reachable: Roles the login may take, itself included.
         roles: Every role asked for that exists, the login first.
         relations: Kind of relation (``CODES`` …) to its relkind; absent where there is none.
@@ -137,6 +152,8 @@ class Facts:
         functions: Admin function to the roles that may call it; absent where there is none.
         misfits: Admin functions that take other arguments than this tool knows.
         forced: Admin functions whose owner row-level security is forced on.
+        outer: The role that logged in; None where the session began as that one.
+        demanded: Columns of the table that an INSERT must give a value.
     """
 
     login: str
@@ -147,6 +164,8 @@ class Facts:
     functions: Mapping[str, frozenset[str]]
     misfits: frozenset[str]
     forced: frozenset[str] = frozenset()
+    outer: str | None = None
+    demanded: tuple[str, ...] = ()
 
     def columns(self, kind: str) -> frozenset[str]:
         """Return the columns a relation has; none where it does not exist."""
@@ -182,6 +201,10 @@ def ask(session: Session, settings: Settings) -> Facts:
             "functions": list(FUNCTIONS),
         },
     ).one()
+    return _facts(row)
+
+
+def _facts(row: Any) -> Facts:  # noqa: ANN401 - a row of SQLAlchemy's
     fitting = {
         f["name"]: frozenset(f["callers"])
         for f in row.functions
@@ -196,6 +219,8 @@ def ask(session: Session, settings: Settings) -> Facts:
         functions=fitting,
         misfits=frozenset(f["name"] for f in row.functions) - frozenset(fitting),
         forced=frozenset(f["name"] for f in row.functions if f["forced"]),
+        outer=next((v["name"] for v in row.viewers if v["outside"]), None),
+        demanded=tuple(row.demanded),
     )
 
 

@@ -69,11 +69,13 @@ class Usable:
     Attributes:
         count: How many there are.
         points: What they are worth together.
+        expired: What those of them are worth that have expired.
         first: The ids of the first of them, in the order of the set.
     """
 
     count: int = 0
     points: int = 0
+    expired: int = 0
     first: list[str] = field(default_factory=list)
 
     def add(self, ids: Sequence[str], points: Sequence[int | None]) -> None:

@@ -14,7 +14,7 @@ from invite_admin.acting import Acting
 from invite_admin.changes import Item, Plan, Usable
 from invite_admin.errors import BadInput, Failed, NotFound
 from invite_admin.job import Job
-from invite_admin.model import UNUSED, Capability
+from invite_admin.model import UNUSED, Capability, Status
 from invite_admin.options import as_command, filter_options, name_options, report_options
 from invite_admin.spool import Spool
 
@@ -110,13 +110,16 @@ class _Changing:
         else:
             plan = self.filtered(store, extras)
         output.check_held(self.target.form, plan.lines)
+        self.act.allow(self.run, store, plan)
         return plan
 
     def filtered(self, store: Store, extras: dict[str, Any]) -> Plan:
         """Read the ids of what the filters fit; they may be a million."""
         groups: Spool[Group] = Spool()
-        usable, codes = Usable(), 0
-        for group in store.groups(self.chosen.at(store, self.run)):
+        filters, codes = self.chosen.at(store, self.run), 0
+        limited = self.run.preferences.limits.points_open is not None
+        usable = Usable(expired=store.reads.expired(filters) if limited else 0)
+        for group in store.groups(filters):
             groups.add(group)
             codes += len(group.ids)
             usable.add(group.ids, group.points)
@@ -136,6 +139,7 @@ class _Changing:
                 (row,) = found.rows
                 masks[item.id] = row.mask
                 usable.add([item.id], [row.points if row.status in UNUSED else None])
+                usable.expired += row.points if row.status is Status.EXPIRED else 0
         return Plan(store.grouped(masks), len(masks), usable, tuple(items), extras)
 
     def ask(self, plan: Plan, first: list[Row]) -> None:
@@ -163,8 +167,13 @@ class _Changing:
 
     def do(self, store: Store, plan: Plan) -> Report:
         """Change what can be changed, and say of each code what became of it."""
+        self.run.gate.admit(store.session, plan.usable.count)
+        self.act.allow(self.run, store, plan)
         with self.run.progress(plan.codes, "codes done") as advance:
-            return self.acting(store, plan, advance).change(self.target.form)
+            acting = self.acting(store, plan, advance)
+            report = acting.change(self.target.form)
+        self.act.hold(self.run, store, acting.revived, plan.extras)
+        return report
 
     def acting(self, store: Store, plan: Plan, advance: Callable[[int], None]) -> Acting:
         return Acting(self.act, store, plan, self.run.preferences.timezone, advance)

@@ -7,6 +7,7 @@ import os
 import pkgutil
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from invite_admin import __version__, commands, errors, sinks
+from invite_admin.params import File
 from invite_admin.record import Log, Record
 from invite_admin.refusals import reworded
 from invite_admin.run import NOTHING_CHANGED, Run
@@ -103,13 +105,14 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
     found, _, _ = command.make_parser(ctx).parse_args(arguments)
     path = found.get(LOG_FILE)
     if call.log is None and isinstance(path, str):
-        call.log = Log(Path(path))
+        with suppress(click.UsageError):  # it is what was refused
+            call.log = Log(File().convert(path, None, ctx))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
-    type=click.Path(path_type=Path, readable=False),
+    type=File(),
     metavar="FILE",
     help="The settings file; that one alone counts.",
 )
@@ -117,7 +120,7 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
 @click.option(
     "--log-file",
     LOG_FILE,
-    type=click.Path(path_type=Path, readable=False),
+    type=File(),
     metavar="FILE",
     is_eager=True,
     expose_value=False,
@@ -139,7 +142,7 @@ def cli(
     """
     call = ctx.ensure_object(Call)
     user_folder = Path(click.get_app_dir("invite"))
-    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed)
+    ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed, log=call.log)
     if ctx.invoked_subcommand in cli.list_commands(ctx):
         call.run.record.command = ctx.invoked_subcommand
 

@@ -11,11 +11,16 @@ import secrets
 import unicodedata
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 PREFIX = "JYOTISH"
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # 32 symbols; no I, O, 0, 1
 GROUP = 4
 BITS = 2 * GROUP * 5  # 32 symbols are 5 bits each
+LENGTH = len(PREFIX) + 2 * (1 + GROUP)
 MASK_PREFIX = f"{PREFIX}-{'*' * GROUP}-"
 FORM = f"{PREFIX}-{'X' * GROUP}-{'X' * GROUP}"
 
@@ -44,6 +49,15 @@ class Secret(str):
         return "<secret>"
 
 
+class Secrets(list[str]):
+    """Many such texts, plain ones for speed; only the repr of them all is blank."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} secrets>"
+
+
 class Kind(Enum):
     """How a person named a code."""
 
@@ -70,20 +84,37 @@ class Name:
     folded: bool = False
 
 
-def mint(count: int, *, apart_from: frozenset[str] = frozenset()) -> list[Secret]:
-    """Return ``count`` new random codes, no two of them equal and none in ``apart_from``."""
-    minted: dict[Secret, None] = {}
+def mint(count: int) -> Secrets:
+    """Return ``count`` new random codes, no two of them equal."""
+    minted: dict[str, None] = {}
     while len(minted) < count:
-        symbols = "".join(secrets.choice(ALPHABET) for _ in range(2 * GROUP))
-        code = Secret(f"{PREFIX}-{symbols[:GROUP]}-{symbols[GROUP:]}")
-        if code not in apart_from:
-            minted[code] = None
-    return list(minted)
+        minted |= dict.fromkeys(_drawn(count - len(minted)))
+    return Secrets(minted)
+
+
+def _drawn(count: int) -> Iterator[str]:
+    """Draw codes; each symbol is as likely as another, for their number divides 256."""
+    size = 2 * GROUP
+    table = (ALPHABET * (256 // len(ALPHABET))).encode()
+    symbols = secrets.token_bytes(count * size).translate(table).decode()
+    for start in range(0, count * size, size):
+        middle = start + GROUP
+        yield f"{PREFIX}-{symbols[start:middle]}-{symbols[middle : start + size]}"
+
+
+def space() -> int:
+    """Return how many codes there can be."""
+    return int(len(ALPHABET) ** (2 * GROUP))
 
 
 def digest(code: str) -> Secret:
     """Return the hash that the table keeps: lower-case hex SHA-256 of the whole code in UTF-8."""
     return Secret(hashlib.sha256(code.encode()).hexdigest())
+
+
+def digests(codes: Iterable[str]) -> Secrets:
+    """Return the hashes of many codes."""
+    return Secrets(hashlib.sha256(code.encode()).hexdigest() for code in codes)
 
 
 def mask(code: str) -> str:

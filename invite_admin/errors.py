@@ -71,14 +71,14 @@ class Unavailable(InviteError):
 
 
 class Busy(InviteError):
-    """Somebody else holds what the command needs, longer than the lock timeout."""
+    """Others hold what the command needs, or two heavy jobs are running already."""
 
     exit_code = 8
     word = "busy"
 
 
 class OverLimit(InviteError):
-    """One of the tool's own limits would be exceeded; nothing was sent."""
+    """One of the tool's own limits would be exceeded; nothing was changed."""
 
     exit_code = 9
     word = "over a limit"

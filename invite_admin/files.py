@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from invite_admin.codes import without_code
-from invite_admin.errors import BadInput, Busy, Failed
+from invite_admin.errors import BadInput, Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NOTHING = "nothing was changed"
+PENDING = ".pending"
+OF_A_BATCH = re.compile(r".+\.pending(\.new)?|\..+\.new")
+"""Names of files that `generate` keeps the codes of a batch in, and removes."""
 
 
 class NewFile:
@@ -25,7 +28,7 @@ class NewFile:
 
     Raises:
         BadInput: There is such a file already.
-        Failed: Its folder cannot be written to.
+        Failed: Its folder cannot be written to, or no file can have that name.
     """
 
     terminal = False
@@ -33,9 +36,9 @@ class NewFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: BinaryIO | None = None
-        if os.path.lexists(path):
+        if taken(path):
             raise _exists(path)
-        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
+        if _gone(path) or not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
             raise _failed(self._path, f"there is no such folder; {NOTHING}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise _failed(self._path, f"no right to write in that folder; {NOTHING}")
@@ -55,6 +58,18 @@ class NewFile:
             raise _exists(self._path) from None
         except OSError as error:
             raise _failed(self._path, error.strerror) from None
+
+    def flush(self) -> None:
+        """Let whoever reads the file see what was written.
+
+        Raises:
+            Failed: It could not be written.
+        """
+        if self._file is not None and not self._file.closed:
+            try:
+                self._file.flush()
+            except OSError as error:
+                raise _failed(self._path, error.strerror) from None
 
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
@@ -86,6 +101,30 @@ class NewFile:
         return os.fdopen(descriptor, "wb")
 
 
+def taken(path: Path) -> bool:
+    """Tell whether something has this name, and be it a link to nothing.
+
+    Raises:
+        Failed: No file can have it; it is too long, say.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError as error:
+        raise _failed(path, f"{error.strerror}; {NOTHING}") from None
+    return True
+
+
+def _gone(path: Path) -> bool:
+    """Tell whether a path begins in a working folder that was removed."""
+    try:
+        path.absolute()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _failed(path: Path, why: str | None) -> Failed:
     return Failed(f"{without_code(str(path))}: cannot be written: {why}")
 
@@ -98,33 +137,58 @@ def _exists(path: Path) -> BadInput:
     )
 
 
-def write_new(path: Path, data: bytes) -> None:
-    """Make a file of mode 0600 that holds exactly this, synced with its folder.
+class Compared:
+    """Takes bytes as a new file does, and tells whether a file holds exactly these.
 
-    Raises:
-        BadInput: There is such a file already.
-        Failed: It cannot be written; then there is none.
+    Args:
+        file: The file, open for reading.
+
+    Attributes:
+        same: Whether it did so far; after ``finish``, whether that is all of it.
     """
-    file = NewFile(path)
-    try:
-        file.write(data)
-        file.finish()
-    except BaseException:
-        file.discard()
-        raise
+
+    terminal = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.same = file, True
+
+    def write(self, data: bytes) -> None:
+        """Compare some bytes."""
+        self.same = self.same and self._file.read(len(data)) == data
+
+    def finish(self) -> None:
+        """Find out whether the file goes on."""
+        self.same = self.same and not self._file.read(1)
+
+    def discard(self) -> None:
+        """Do nothing: the file is somebody else's."""
 
 
-def publish(path: Path, data: bytes) -> None:
+def beside(path: Path) -> Path:
+    """Return the name under which a file is written that is to be whole or absent."""
+    return path.with_name(f".{path.name}.new")
+
+
+def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
     """Make a file that is whole or absent: written beside its name, then linked to it.
+
+    Args:
+        path: The file.
+        fill: Writes it and finishes it.
 
     Raises:
         BadInput: There is such a file already.
         Failed: It cannot be written.
     """
-    new = path.with_name(f".{path.name}.new")
+    new = beside(path)
     try:
         new.unlink(missing_ok=True)
-        write_new(new, data)
+        file = NewFile(new)
+        try:
+            fill(file)
+        except BaseException:
+            file.discard()
+            raise
         os.link(new, path)
         new.unlink()
         sync_folder(path.parent)
@@ -133,48 +197,6 @@ def publish(path: Path, data: bytes) -> None:
         raise _exists(path) from None
     except OSError as error:
         raise _failed(path, error.strerror) from None
-
-
-class Hold:
-    """Keeps other commands from files until it is closed, or the process ends however."""
-
-    def __init__(self) -> None:
-        self._descriptors: list[int] = []
-
-    def take(self, path: Path) -> None:
-        """Take a file that is there; where the file system knows no locks, do nothing.
-
-        Raises:
-            BadInput: It cannot be read, or was removed meanwhile.
-            Busy: Another command that still runs has it.
-        """
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            self._descriptors.append(descriptor)
-            _lock(descriptor)
-            gone = not os.path.samestat(os.fstat(descriptor), path.stat())
-        except BlockingIOError:
-            raise Busy(
-                f"{path} belongs to another command that still runs; {NOTHING}",
-                hint="wait for its end; it says what became of the batch",
-            ) from None
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-        if gone:
-            raise BadInput(f"{path} was settled by another command; {NOTHING}")
-
-    def close(self) -> None:
-        """Let go."""
-        while self._descriptors:
-            os.close(self._descriptors.pop())
-
-
-def _lock(descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-            raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ from invite_admin import codes
 from invite_admin.catalogue import AUDIT, AUTH, CODES
 from invite_admin.errors import Denied, InviteError
 from invite_admin.model import Capability
+from invite_admin.server import READ_ONLY, READ_ONLY_HINT
 from invite_admin.shape import Block
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ def _blocks(shape: Shape) -> Iterator[Finding]:
 
 
 def _audit(shape: Shape) -> Iterator[Finding]:
+    way = shape.audit
+    if way.block not in (None, Block.NO_AUDIT):
+        level, code = ("refused", "audit_hidden") if way.refused else ("blocked", "audit_blocked")
+        yield Finding(level, code, f"--request-id is BLOCKED: {way.reason}", way.ask)
+        return
     sight = shape.facts.sights.get((AUDIT, shape.facts.login))
     if sight and sight.hidden and not sight.lacks("s", ("request_id",)):
         yield Finding(
@@ -187,6 +193,8 @@ def _server(store: Store, settings: Settings) -> Iterator[Finding]:
             "this server is a standby, which allows reading only",
             "connect to the primary (target_session_attrs=read-write)",
         )
+    if server.read_only:
+        yield Finding("blocked", "read_only", READ_ONLY, READ_ONLY_HINT)
     if settings.path is None and not settings.sandbox:
         yield Finding("note", "no_settings", "no settings file was found; the defaults count")
 

@@ -9,10 +9,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from invite_admin import errors, output, sinks
+from invite_admin import errors, limits, output, sinks
 from invite_admin.codes import shown_path
 from invite_admin.commits import Commits
 from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
+from invite_admin.limits import Demand
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
 
@@ -94,7 +95,7 @@ class Job:
         from invite_admin.store import Batches  # noqa: PLC0415 - heavy
 
         with self.opened(writing=True) as store, withdrawn(delivery, self.run):
-            batches = Batches(store)
+            batches = Batches(store, lambda batch: delivery.keep(batch, store))
             report = make(store, batches)
             if report is not None:
                 self.hand_over(store, batches, report, delivery)
@@ -108,14 +109,16 @@ class Job:
             OutcomeUnknown: Whether it was is not known.
         """
         store.session.settle()
+        if made := report.batch:
+            limits.hold(store, self.run, Demand.of(len(made.codes), made.terms.points))
         self.run.truth = delivery.undone
-        delivery.hand_over(report, store)
+        delivery.hand_over(report)
         try:
             self.commits.commit(store, delivery.undone, "whether the batch was stored is not known")
         except errors.OutcomeUnknown:
             self.commits.settle(batches, report, delivery)
         self.run.truth = "the batch is stored"
-        self._note({"stored": len(report.batch.codes) if report.batch else 0})
+        self._note({"stored": report.batch.count if report.batch else 0})
 
     def _retried(self, work: Callable[[], Result]) -> Result:
         """Do it again where another transaction got in the way and nothing was delivered yet."""

@@ -107,21 +107,11 @@ class _Judge(Picker):
         return self._by_function(need) if self.step == 3 else self._direct(need)  # noqa: PLR2004
 
     def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
-        def fits(role: str) -> bool:
-            sight = self._sight(role)
-            return not sight.hidden and not sight.lacks("s", columns)
-
+        fits = self._sees(CODES, columns)
         if role := self._pick(fits):
             return self._chosen(role, "direct")
-        if any(not self._sight(role).lacks("s", columns) for role in self._roles()):
-            return Way(
-                block=Block.ROWS_HIDDEN,
-                reason="row-level security may hide rows from this login, so no answer would be "
-                "complete",
-                ask=self._role_to_set(fits)
-                or "ask for a policy that shows this login every row, "
-                "or for a role that sees all of them",
-            )
+        if hidden := self._hidden(CODES, columns):
+            return hidden
         lacking = self._sight(self.facts.login).lacks("s", columns)
         grant = self.facts.grant(f"SELECT ({', '.join(lacking)})", CODES, self.name)
         return self._ungranted(
@@ -145,6 +135,14 @@ class _Judge(Picker):
                 block=Block.NO_REVOKE_COLUMNS,
                 reason=f"{self.name} has no columns revoked_at and revoked_by",
                 ask="ask the application's team for the migration that adds them",
+            )
+        unknown = [name for name in self.facts.demanded if name not in INSERTED]
+        if need is Capability.GENERATE and unknown:
+            return Way(
+                block=Block.OTHER_TABLE,
+                reason=f"{self.name} wants a value in {', '.join(unknown)}, which this tool does "
+                "not know",
+                ask="ask the application's team for a default there",
             )
         letter, columns = (
             ("i", INSERTED)
@@ -191,12 +189,11 @@ class _Judge(Picker):
                 "can be looked up",
             )
 
-        def fits(role: str) -> bool:
-            sight = self._sight(role, users)
-            return not sight.hidden and not sight.lacks("s", columns)
-
+        fits = self._sees(users, columns)
         if role := self._pick(fits):
             return self._chosen(role, name)
+        if hidden := self._hidden(users, columns, f"rows of {name}"):
+            return hidden
         reason = f"this login may not read {name}, so the actor cannot be looked up"
         grant = self.facts.grant(f"SELECT ({', '.join(columns)})", users, name)
         return self._ungranted(fits, reason, grant)
@@ -205,16 +202,10 @@ class _Judge(Picker):
         if AUDIT not in self.facts.relations:
             return Way(block=Block.NO_AUDIT, reason="this database has no audit log")
 
-        def fits(role: str) -> bool:
-            sight = self._sight(role, AUDIT)
-            return not sight.hidden and not sight.lacks("s", AUDITED)
-
+        fits = self._sees(AUDIT, AUDITED)
         if role := self._pick(fits):
             return self._chosen(role, AUDIT_TABLE)
-        if any(not self._sight(role, AUDIT).lacks("s", AUDITED) for role in self._roles()):
-            return Way(
-                block=Block.ROWS_HIDDEN,
-                reason="row-level security may hide rows of the audit log from this login",
-            )
-        grant = f"GRANT SELECT ({', '.join(AUDITED)}) ON {AUDIT_TABLE} TO YOUR_LOGIN"
+        if hidden := self._hidden(AUDIT, AUDITED, "rows of the audit log"):
+            return hidden
+        grant = self.facts.grant(f"SELECT ({', '.join(AUDITED)})", AUDIT, AUDIT_TABLE)
         return self._ungranted(fits, "this login may not read the audit log", grant)

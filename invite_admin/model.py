@@ -1,4 +1,4 @@
-"""The words of the tool: what a code, an actor, a batch and a filter are. Frozen and pure."""
+"""The words of the tool: what a code, an actor, a filter and a change are. Frozen and pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from invite_admin.codes import Secret
 
 
 class Status(StrEnum):
@@ -80,47 +78,20 @@ class Actor:
     role: str = "admin"
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What every code of a batch is worth.
-
-    Attributes:
-        points: Points each code gives, 1 or more.
-        expires_at: From when on it cannot be redeemed; None means never.
-        note: The free label; None means none.
-    """
-
-    points: int
-    expires_at: datetime | None
-    note: str | None
+PLACES, QUEUE = 2, 4  # heavy jobs that run at a time on a database, and that wait
 
 
 @dataclass(frozen=True)
-class Minted:
-    """One code that ``generate`` stored, with its text, which is shown once."""
+class Crowd:
+    """The heavy jobs of this tool on a database at one moment."""
 
-    id: str
-    code: Secret
-    mask: str
+    running: int
+    waiting: int
 
-
-@dataclass(frozen=True)
-class Batch:
-    """The codes of one call of ``generate``.
-
-    Attributes:
-        request_id: Its name; the audit log has it where there is one.
-        actor: E-mail address of who made it.
-        created_at: The time of the transaction, which all its rows share.
-        terms: What each code is worth.
-        codes: The codes, in the order in which they were made.
-    """
-
-    request_id: str
-    actor: str
-    created_at: datetime
-    terms: Terms
-    codes: tuple[Minted, ...]
+    @property
+    def full(self) -> bool:
+        """Whether another one is refused."""
+        return self.running + self.waiting >= PLACES + QUEUE
 
 
 @dataclass(frozen=True)

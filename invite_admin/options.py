@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from invite_admin.codes import Name
     from invite_admin.model import Capability
@@ -90,7 +90,7 @@ def report_options(function: Function) -> Function:
     )
     @click.option(
         "--output",
-        type=click.Path(path_type=Path, readable=False),
+        type=params.File(result=True),
         metavar="FILE",
         help="Write the result to FILE, which must not exist (mode 0600).",
     )
@@ -106,8 +106,6 @@ def report_options(function: Function) -> Function:
         **given: Any,  # noqa: ANN401 - each command's own
     ) -> Any:  # noqa: ANN401 - each command's own
         path = None if output is None or str(output) == names.STDIN else output
-        if path == Path():
-            raise BadInput("--output is empty, or names this folder; nothing was changed")
         chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", "table")
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
@@ -151,7 +149,7 @@ def name_options(function: Function) -> Function:
     @click.argument("words", nargs=-1, metavar="[CODE|ID|MASK]... | -")
     @click.option(
         "--from-file",
-        type=click.Path(path_type=Path, allow_dash=True, readable=False),
+        type=params.File(),
         metavar="FILE",
         help="Read codes, ids or masks from FILE, one a line, or what `generate` wrote.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
@@ -11,11 +12,13 @@ import click
 
 from invite_admin import codes
 from invite_admin.errors import OverLimit
+from invite_admin.files import PENDING
 from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from invite_admin.record import Log
     from invite_admin.run import Run
     from invite_admin.settings import Limits
 
@@ -144,6 +147,38 @@ class Expiry(Time):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - Click's signature
         """Return the time, or ``NEVER``."""
         return NEVER if value in ("never", NEVER) else super().convert(value, param, ctx)
+
+
+class File(click.Path):
+    """A file's name; never a folder's, and never that of the log.
+
+    Args:
+        result: Whether the file is to be made: then it cannot be called a pending one.
+    """
+
+    def __init__(self, *, result: bool = False) -> None:
+        super().__init__(readable=False, path_type=Path)
+        self._result = result
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - Click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Return the path; refuse what Path would quietly drop, such as a slash at its end."""
+        if os.path.basename(value) in ("", ".", ".."):  # noqa: PTH119 - Path drops it
+            raise Refusal("must name a file, and no folder", ctx, param)
+        path = Path(value)
+        pending = path.name.endswith(PENDING)
+        if pending and self._result:
+            why = f"must not end in {PENDING}, as a batch does whose end is not known"
+            raise Refusal(why, ctx, param)
+        log: Log | None = getattr(ctx and ctx.obj, "log", None)
+        if log and any(map(log.is_at, [path, path.with_suffix("")] if pending else [path])):
+            log.leave()
+            raise Refusal("and --log-file name the same file; nothing was done", ctx, param)
+        return path
 
 
 COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")

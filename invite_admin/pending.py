@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from invite_admin import __version__
-from invite_admin.codes import Secret, mask, read_name, shown_path
-from invite_admin.errors import BadInput, Failed
-from invite_admin.files import Hold, sync_folder, write_new
-from invite_admin.model import Batch, Minted, Terms
+from invite_admin.batch import Batch, Terms
+from invite_admin.codes import shown_path
+from invite_admin.errors import BadInput
+from invite_admin.files import PENDING, sync_folder
+from invite_admin.kept import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-SUFFIX = ".pending"
+SUFFIX = PENDING
+A_READ = 1_048_576  # bytes
+LONGEST_END = 200  # bytes of the last line, at most
 
 
 @dataclass(frozen=True)
@@ -57,32 +60,9 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def write(path: Path, pending: Pending, hold: Hold) -> None:
-    """Write and sync a pending file that does not exist yet, and its folder; then hold it.
-
-    Raises:
-        BadInput: There is such a file.
-        Failed: It cannot be written.
-    """
-    write_new(path, "".join(_lines(pending)).encode())
-    hold.take(path)
-
-
-def rewrite(path: Path, pending: Pending, hold: Hold) -> None:
-    """Replace a pending file as a whole, by one that is held as well.
-
-    Raises:
-        Failed: It cannot be written.
-    """
-    new = path.with_name(path.name + ".new")
-    try:
-        new.unlink(missing_ok=True)
-        write_new(new, "".join(_lines(pending)).encode())
-        hold.take(new)
-        new.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise Failed(f"{shown_path(path)}: cannot be written: {error.strerror}") from None
+def renewed(path: Path) -> Path:
+    """Return the name under which a new form of a pending file is written."""
+    return path.with_name(path.name + ".new")
 
 
 def remove(path: Path) -> None:
@@ -90,6 +70,27 @@ def remove(path: Path) -> None:
     with suppress(OSError):
         path.unlink(missing_ok=True)
         sync_folder(path.parent)
+
+
+def head_line(pending: Pending) -> bytes:
+    """Write the first line: the terms."""
+    batch = pending.batch
+    head = {
+        **{f.name: getattr(pending, f.name) for f in fields(pending) if f.name != "batch"},
+        "request_id": batch.request_id,
+        "actor": batch.actor,
+        "created_at": batch.created_at.isoformat(),
+        "count": batch.count,
+        "points": batch.terms.points,
+        "expires_at": batch.terms.expires_at.isoformat() if batch.terms.expires_at else None,
+        "note": batch.terms.note,
+    }
+    return _line(head)
+
+
+def end_line(digest: str, count: int) -> bytes:
+    """Write the last line: the number of codes, and SHA-256 of all before it in hex."""
+    return _line({"count": count, "sha256": digest})
 
 
 def require(path: Path) -> None:
@@ -108,77 +109,85 @@ def require(path: Path) -> None:
         )
 
 
-def read(path: Path) -> Pending:
+def read(path: Path, descriptor: int | None = None) -> Pending:
     """Read a pending file and check that it is whole and unchanged.
+
+    Args:
+        path: The file.
+        descriptor: The same, open for as long as its codes are read; None where nobody holds it.
 
     Raises:
         BadInput: It cannot be read, is not whole, or was changed.
     """
+    shown = shown_path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            head, codes = _whole(file, shown)
+        codes.source = path if descriptor is None else descriptor
+        return _pending(head, codes)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"{shown_path(path)}: cannot be read: {reason}; nothing was done") from None
-    *lines, last = text.splitlines(keepends=True) or [""]
-    try:
-        end = json.loads(last)
-        if end != _end("".join(lines), len(lines) - 1):
-            raise BadInput(f"{shown_path(path)} was changed since it was written; nothing was done")
-        return _pending([json.loads(line) for line in lines])
+        raise BadInput(f"{shown}: cannot be read: {reason}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"{shown_path(path)} is no whole pending file; nothing was done",
+            f"{shown} is no whole pending file; nothing was done",
             hint="keep it where `generate` said that its codes are stored; a run that ended while "
             "it wrote this file stored nothing, and `invite list` shows no such batch",
         ) from None
 
 
-def _lines(pending: Pending) -> Iterator[str]:
-    batch = pending.batch
-    head = {
-        **{key: value for key, value in asdict(pending).items() if key != "batch"},
-        "request_id": batch.request_id,
-        "actor": batch.actor,
-        "created_at": batch.created_at.isoformat(),
-        "count": len(batch.codes),
-        "points": batch.terms.points,
-        "expires_at": batch.terms.expires_at.isoformat() if batch.terms.expires_at else None,
-        "note": batch.terms.note,
-    }
-    lines = [_line(head), *(_line({"id": c.id, "code": str(c.code)}) for c in batch.codes)]
-    yield from lines
-    yield _line(_end("".join(lines), len(batch.codes)))
+def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
+    """Return the terms and the codes of a file that is whole.
+
+    Raises:
+        BadInput: It was changed.
+        ValueError: It is not whole.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(-min(size, LONGEST_END), os.SEEK_END)
+    last = b"".join(file.read().splitlines(keepends=True)[-1:])
+    if set(json.loads(last.decode())) != {"count", "sha256"}:
+        raise ValueError(size)
+    file.seek(0)
+    digest, lines = _digest(file, size - len(last))
+    if last != end_line(digest, lines - 1):
+        raise BadInput(f"{shown} was changed since it was written; nothing was done")
+    file.seek(0)
+    line = file.readline()
+    head: dict[str, Any] = json.loads(line.decode())
+    codes = Kept(file.fileno(), len(line), head["count"])
+    if size != len(line) + codes.size + len(last):
+        raise ValueError(size)
+    for _ in codes.read(file):
+        pass
+    return head, codes
 
 
-def _line(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
+def _digest(file: BinaryIO, size: int) -> tuple[str, int]:
+    """Return the digest of the next bytes, and how many lines they are."""
+    digest, lines = hashlib.sha256(), 0
+    while size:
+        data = file.read(min(size, A_READ))
+        if not data:
+            raise ValueError(size)
+        digest.update(data)
+        lines += data.count(b"\n")
+        size -= len(data)
+    return digest.hexdigest(), lines
 
 
-def _end(text: str, count: int) -> dict[str, Any]:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"count": count, "sha256": digest}
+def _line(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
 
-def _pending(lines: list[dict[str, Any]]) -> Pending:
-    head, *codes = lines
+def _pending(head: dict[str, Any], codes: Kept) -> Pending:
     expires_at = datetime.fromisoformat(head["expires_at"]) if head["expires_at"] else None
-    minted = tuple(_minted(line) for line in codes)
-    if head["count"] != len(minted):
-        raise ValueError(head["count"])
-    return Pending(
-        batch=Batch(
-            request_id=head["request_id"],
-            actor=head["actor"],
-            created_at=datetime.fromisoformat(head["created_at"]),
-            terms=Terms(head["points"], expires_at, head["note"]),
-            codes=minted,
-        ),
-        **{k: head[k] for k in ("server", "database", "cluster", "form", "raw", "bom", "tool")},
+    batch = Batch(
+        request_id=head["request_id"],
+        actor=head["actor"],
+        created_at=datetime.fromisoformat(head["created_at"]),
+        terms=Terms(head["points"], expires_at, head["note"]),
+        count=head["count"],
+        codes=codes,
     )
-
-
-def _minted(line: dict[str, Any]) -> Minted:
-    code = line["code"]
-    if read_name(code) is None:
-        raise ValueError
-    return Minted(line["id"], Secret(code), mask(code))
+    return Pending(batch, **{f.name: head[f.name] for f in fields(Pending) if f.name != "batch"})

@@ -1,4 +1,4 @@
-"""Chooses the role that acts: the login itself, else the write role it can take."""
+"""Chooses the role that acts: the one the session began as, the write role, else the login."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ class Picker:
         self.facts, self.settings = facts, settings
 
     def _roles(self) -> list[str]:
-        """Return the roles that may act: the login, then the write role it can take."""
-        role = self.settings.write_role
+        """Return the roles that may act, each once, the first choice first.
+
+        The login itself comes last where ALTER ROLE … SET role lets it begin as another role.
+        """
+        role, outer = self.settings.write_role, self.facts.outer
         taken = [role] if role and role in self.facts.reachable else []
-        return [self.facts.login, *(r for r in taken if r != self.facts.login)]
+        return list(dict.fromkeys([self.facts.login, *taken, *([outer] if outer else [])]))
 
     def _pick(self, fits: Callable[[str], bool]) -> str | None:
         return next((role for role in self._roles() if fits(role)), None)
@@ -39,6 +42,30 @@ class Picker:
     def _sight(self, role: str, kind: str = CODES) -> Sight:
         return self.facts.sights[kind, role]
 
+    def _sees(self, kind: str, columns: tuple[str, ...]) -> Callable[[str], bool]:
+        """Return the test whether a role reads these columns of every row."""
+
+        def fits(role: str) -> bool:
+            return self._reads(role, kind, columns) and not self._sight(role, kind).hidden
+
+        return fits
+
+    def _reads(self, role: str, kind: str, columns: tuple[str, ...]) -> bool:
+        return not self._sight(role, kind).lacks("s", columns)
+
+    def _hidden(self, kind: str, columns: tuple[str, ...], whose: str = "rows") -> Way | None:
+        """Return the block of whoever may read a relation, but may be kept from rows of it."""
+        if not any(self._reads(role, kind, columns) for role in self._roles()):
+            return None
+        return Way(
+            block=Block.ROWS_HIDDEN,
+            reason=f"row-level security may hide {whose} from this login, so no answer would be "
+            "complete",
+            ask=self._role_to_set(self._sees(kind, columns))
+            or "ask for a policy that shows this login every row, "
+            "or for a role that sees all of them",
+        )
+
     def _ungranted(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
         ask = self._role_to_set(fits) or f"ask for: {grant}"
         return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant)
@@ -48,7 +75,7 @@ class Picker:
         if self.settings.write_role:
             return None
         others = (
-            r for r in self.facts.roles if r in self.facts.reachable and r != self.facts.login
+            r for r in self.facts.roles if r in self.facts.reachable and r not in self._roles()
         )
         found = next((role for role in others if fits(role)), None)
         return f'add write_role = "{found}" to the settings' if found else None

@@ -10,9 +10,8 @@ from invite_admin import text
 from invite_admin.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from invite_admin.model import Row, Terms
+    from invite_admin.batch import Terms
+    from invite_admin.model import Row
     from invite_admin.run import Run
     from invite_admin.store import Batches
     from invite_admin.store.requests import Made
@@ -45,9 +44,10 @@ class Wanted:
         made = batches.made(self.request_id)
         if not made:
             return
+        count = batches.made_count(self.request_id)
         chosen = ("--request-id", self.request_id)
         shows = run.command_line("list", *chosen)
-        differing = self._differing(made, next(iter(batches.rows(made).values()), None))
+        differing = self._differing(made[0], next(iter(batches.rows(made).values()), None), count)
         if differing:
             raise BadInput(
                 "that request id made a batch with another "
@@ -55,18 +55,18 @@ class Wanted:
                 hint=f"take another --request-id; {shows} shows that batch",
             )
         raise Conflict(
-            f"that request id made {text.counted(len(made), 'code')} already; their text cannot "
+            f"that request id made {text.counted(count, 'code')} already; their text cannot "
             "be shown again, but for a FILE.pending that was left; nothing was made",
             hint=f"{shows} shows them; {run.command_line('revoke', *chosen)} voids them",
         )
 
-    def _differing(self, made: Sequence[Made], row: Row | None) -> list[str]:
+    def _differing(self, made: Made, row: Row | None, count: int) -> list[str]:
         """Name what the id made otherwise than it is wanted now."""
-        kept = made[0].values
+        kept = made.values
         note = kept.get("note", row.note if row else None)
         expiry = kept.get("expires_at", row.expires_at if row else None)
         found = (
-            ("count", len(made) != self.count),
+            ("count", count != self.count),
             ("number of points", row is not None and row.points != self.terms.points),
             ("note", note != self.terms.note),
             ("expiry", self.fixed and _instant(expiry) != self.terms.expires_at),

@@ -7,10 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from invite_admin.batch import Batch
     from invite_admin.errors import InviteError
-    from invite_admin.model import Batch
 
 
 class Cell(Enum):
@@ -70,6 +70,8 @@ class Report:
             all is well.
         batch: The codes that it delivers; None where it delivers none.
         counts: How many codes had which outcome; empty where nothing was changed.
+        shared: Values of the last columns, where every row has the same; ``rows`` then has the
+            others only, as ids, codes and masks, which every format writes as they are.
     """
 
     columns: tuple[Column, ...]
@@ -80,6 +82,11 @@ class Report:
     verdict: InviteError | None = None
     batch: Batch | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    shared: tuple[Any, ...] = ()
+
+    def full(self) -> Iterator[Sequence[Any]]:
+        """Return the rows with a value for each column."""
+        return ((*row, *self.shared) for row in self.rows)
 
 
 @dataclass(frozen=True)

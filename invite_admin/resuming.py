@@ -6,19 +6,20 @@ from contextlib import closing
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from invite_admin import pending, text
+from invite_admin import limits, pending, text
 from invite_admin.codes import shown_path
 from invite_admin.delivery import ToFile, withdrawn
 from invite_admin.errors import BadInput, Conflict, OverLimit
-from invite_admin.files import Hold
+from invite_admin.hold import Hold
+from invite_admin.limits import Demand
 from invite_admin.run import NOTHING_CHANGED, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from invite_admin.batch import Batch
     from invite_admin.job import Job
-    from invite_admin.model import Batch
     from invite_admin.pending import Pending
     from invite_admin.report import Report
     from invite_admin.run import Run
@@ -41,9 +42,9 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
     run = job.run
     with run.stoppable(), closing(Hold()) as hold:
         pending.require(path)
-        hold.take(path)
+        descriptor = hold.take(path)
         final = job.target.path or _final(path)
-        found = pending.read(path)
+        found = pending.read(path, descriptor)
         target = Target(found.form, final, found.raw, found.bom)
         delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
@@ -58,7 +59,8 @@ def _settled(
     run, batch = job.run, found.batch
     with job.opened(writing=True) as store, withdrawn(delivery, run):
         _same_place(found, store)
-        batches = Batches(store)
+        batches = Batches(store, lambda made: delivery.keep(made, store))
+        run.gate.admit(store.session, batch.count)
         batches.begin(batch.request_id)
         stored = batches.stored(batch)
         if stored is None:
@@ -72,7 +74,8 @@ def _settled(
             return report_of(run, store, batch)
         run.say("the batch is not stored; storing exactly these codes now")
         _still_allowed(found, store, run)
-        report = report_of(run, store, batches.store(batch))
+        with run.progress(batch.count, "codes stored") as advance:
+            report = report_of(run, store, batches.store(batch, advance))
         job.hand_over(store, batches, report, delivery)
         return report
 
@@ -108,7 +111,7 @@ def _same_place(found: Pending, store: Store) -> None:
 
 def _still_allowed(found: Pending, store: Store, run: Run) -> None:
     """Hold a batch to the rules for a new one."""
-    terms, limits = found.batch.terms, run.preferences.limits
+    terms, count, most = found.batch.terms, found.batch.count, run.preferences.limits
     now = store.session.server.now
     if terms.expires_at is not None and terms.expires_at <= now:
         shown = text.rfc3339(terms.expires_at.astimezone(UTC), run.preferences.timezone)
@@ -116,5 +119,6 @@ def _still_allowed(found: Pending, store: Store, run: Run) -> None:
             f"the expiry {shown} has passed since; {NOTHING_CHANGED}",
             hint="nothing is stored: remove the pending file, and generate the batch anew",
         )
-    if len(found.batch.codes) > limits.codes_per_batch or terms.points > limits.points_per_code:
+    if count > most.codes_per_batch or terms.points > most.points_per_code:
         raise OverLimit(f"the batch is over a limit of the settings; {NOTHING_CHANGED}")
+    limits.check(store, run, Demand.of(count, terms.points))

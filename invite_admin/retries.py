@@ -1,4 +1,4 @@
-"""Tries again what may succeed a moment later: 0.2 s doubling to 5 s, with jitter, and a bound."""
+"""Tries again what may succeed a moment later, with jitter and a bound."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from invite_admin.errors import InviteError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FIRST, LONGEST = 0.2, 5.0  # seconds between two tries
+FIRST, LONGEST = 0.2, 5.0  # seconds between two tries of what failed, doubling
+LOOKS = (0.15, 0.25)  # seconds between two looks at what others hold
 IN_ALL = 30.0  # seconds for all tries of a transaction
 CONNECTS = 3  # times the connect timeout: how long a server is waited for in all
 
@@ -53,3 +54,18 @@ def retried(
         before_sleep=told,
         reraise=True,
     )(work)
+
+
+def polled(free: Callable[[], bool], seconds: float) -> bool:
+    """Look again and again until something is free; False where it was not in time.
+
+    Args:
+        free: Looks.
+        seconds: How long to go on.
+    """
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda found: not found),
+        wait=tenacity.wait_random(*LOOKS),
+        stop=tenacity.stop_before_delay(seconds),
+        retry_error_callback=lambda _state: False,
+    )(free)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from invite_admin import errors, files, output, settings, sinks, text
 from invite_admin.codes import Secret
 from invite_admin.progress import Progress
-from invite_admin.record import Record
+from invite_admin.record import Log, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from invite_admin.gate import Gate
     from invite_admin.report import Report
     from invite_admin.settings import Settings
 
@@ -37,6 +38,7 @@ class Run:
         closed: Whether standard output was closed when the tool began.
         truth: What is true of the codes right now, for whoever stops the tool.
         record: What the log for evidence is told of it.
+        log: That log; None for none.
         stopped: The signal that came while COMMIT was under way; None where none did.
         drawn: How many columns the line of a progress takes that stands on the terminal.
     """
@@ -47,6 +49,7 @@ class Run:
     closed: bool = False
     truth: str = field(default=NOTHING_CHANGED)
     record: Record = field(default_factory=Record)
+    log: Log | None = None
     stopped: BaseException | None = None
     drawn: int = 0
 
@@ -78,6 +81,13 @@ class Run:
             table=table,
             sandbox=True,
         )
+
+    @cached_property
+    def gate(self) -> Gate:
+        """This call's way to a place for heavy work."""
+        from invite_admin.gate import Gate  # noqa: PLC0415 - heavy
+
+        return Gate(self.say)
 
     def command_line(self, *words: str) -> str:
         """Return a command line for the operator to copy, on the same database."""
@@ -147,8 +157,12 @@ class Target:
     raw: bool = False
     bom: bool = False
 
-    def open(self, run: Run) -> tuple[sinks.Sink, output.Style]:
+    def open(self, run: Run, *, limited: bool = False) -> tuple[sinks.Sink, output.Style]:
         """Check the place before anything is sent; a file is made by its first byte.
+
+        Args:
+            run: The call.
+            limited: Whether others wait for the limits' lock until the reader took everything.
 
         Raises:
             Failed: Standard output is closed, or the folder cannot be written to.
@@ -161,7 +175,10 @@ class Target:
             raise errors.Failed(
                 f"standard output is closed, so the result could not be written; {NOTHING_CHANGED}"
             )
-        sink = sinks.StandardOutput(sys.stdout.buffer, run.preferences.timeouts.idle, run.say)
+        patience, bound = run.preferences.timeouts.idle, sinks.IDLE
+        if limited and patience > sinks.LIMITED_PATIENCE:
+            patience, bound = sinks.LIMITED_PATIENCE, sinks.LIMITED
+        sink = sinks.StandardOutput(sys.stdout.buffer, patience, run.say, bound)
         encoding = sys.stdout.encoding or "utf-8"
         width = shutil.get_terminal_size((80, 24)).columns if sink.terminal else 80
         return sink, replace(style, terminal=sink.terminal, width=width, encoding=encoding)

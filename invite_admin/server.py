@@ -12,10 +12,17 @@ if TYPE_CHECKING:
 
     from invite_admin.settings import Timeouts
 
+READ_ONLY = "transactions are read-only here (default_transaction_read_only is on)"
+READ_ONLY_HINT = (
+    "`\\drds` in psql shows where it is set; if it is not meant, ask for: ALTER ROLE YOUR_LOGIN "
+    "RESET default_transaction_read_only, or the same on the database"
+)
 _OPENING = """
 select {settings}, now() as now, clock_timestamp() as clock, current_database()::text as database,
        session_user::text as login, pg_backend_pid() as backend,
-       pg_is_in_recovery() as standby, current_setting('server_version') as version,
+       pg_is_in_recovery() as standby,
+       current_setting('default_transaction_read_only') = 'on' as read_only,
+       current_setting('server_version') as version,
        current_setting('role') as role
 """
 
@@ -31,6 +38,7 @@ class Server:
         version: The server's version, such as ``15.18``.
         number: The same as a number, such as 150018.
         standby: Whether it is a standby, on which nothing can be written.
+        read_only: Whether transactions are read-only by a setting of login, database or server.
         pooled: Whether a pooler stands between.
         now: The transaction's time, by the server's clock.
         clock: The wall-clock time when the transaction was opened, by the server's clock.
@@ -42,6 +50,7 @@ class Server:
     version: str
     number: int
     standby: bool
+    read_only: bool
     pooled: bool
     now: datetime
     clock: datetime
@@ -76,6 +85,7 @@ def describe(info: psycopg.ConnectionInfo, row: Any) -> Server:  # noqa: ANN401 
         version=row.version.split()[0],
         number=info.server_version,
         standby=row.standby,
+        read_only=row.read_only,
         pooled=row.backend != info.backend_pid,
         now=row.now,
         clock=row.clock,

@@ -5,9 +5,7 @@ Every failure leaves it as one of ours.
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -19,20 +17,11 @@ from invite_admin import errors, sqlstates
 from invite_admin.server import describe, opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy.engine import CursorResult
 
     from invite_admin.settings import Settings
-
-
-class Purpose(IntEnum):
-    """The first of the two integers of our advisory locks.
-
-    The application takes locks of one bigint key only, so the two never meet.
-    """
-
-    REQUEST = 0x494E5601  # one request id of one actor
 
 
 class Session:
@@ -106,25 +95,13 @@ class Session:
         """Run one statement inside ``attempt``, which tells its failures apart."""
         return self._connection.execute(statement, values)
 
-    def try_lock(self, purpose: Purpose, key: str) -> bool:
-        """Take a lock of ours, kept to the end of the transaction, if nobody else has it.
-
-        Args:
-            purpose: What it is for.
-            key: What is locked; any text.
-        """
-        query = sa.text("select pg_try_advisory_xact_lock(:purpose, :number)")
-        return bool(self.execute(query, _lock(purpose, key)).scalar())
-
-    def lock(self, purpose: Purpose, key: str) -> bool:
-        """Take such a lock, waited for as long as the lock timeout; tell whether it was had."""
-        query = sa.text("select pg_advisory_xact_lock(:purpose, :number)")
-        try:
-            with self.attempt():
-                self.raw(query, _lock(purpose, key))
-        except psycopg.errors.LockNotAvailable:
-            return False
-        return True
+    def copy(self, statement: str, blocks: Iterable[bytes]) -> int:
+        """Run one ``COPY … FROM STDIN`` inside ``attempt``; return how many rows were stored."""
+        with self._driver.cursor() as cursor:
+            with cursor.copy(statement.encode()) as copy:
+                for block in blocks:
+                    copy.write(block)
+            return cursor.rowcount
 
     def cluster(self) -> str | None:
         """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""
@@ -220,9 +197,3 @@ def _commit_failed(error: psycopg.Error) -> errors.InviteError:
     return errors.OutcomeUnknown(
         "the connection was lost after COMMIT was sent; whether it was stored is not known"
     )
-
-
-def _lock(purpose: Purpose, key: str) -> dict[str, int]:
-    """Return the two integers of a lock."""
-    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big", signed=True)
-    return {"purpose": int(purpose), "number": number}

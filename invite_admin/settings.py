@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from invite_admin.codes import Secret, without_code
 from invite_admin.errors import BadInput
+from invite_admin.keys import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,18 +22,28 @@ FILE_NAME = "invite.toml"
 URL_VARIABLE = "INVITE_DATABASE_URL"
 LIBPQ_VARIABLES = ("PGHOST", "PGSERVICE", "PGDATABASE")
 LARGEST = 2**20  # bytes of a settings file
-MAX_POINTS = 2**31 - 1  # the column is an integer
-
-_NO_ZONE = re.compile(r"(localtime|posixrules|Factory)$|(posix|right)/")
-_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_$]{0,62}"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The tool's own limits; the database has none of them."""
+    """The tool's own limits; the database has none of them.
+
+    Attributes:
+        codes_per_hour: Codes made in the last 60 minutes, whatever became of them.
+        points_per_day: Points of the codes made in the last 24 hours, likewise.
+        points_open: Points of all codes that are available.
+    """
 
     points_per_code: int = 1_000_000
     codes_per_batch: int = 10_000
+    codes_per_hour: int | None = None
+    points_per_day: int | None = None
+    points_open: int | None = None
+
+    @property
+    def issuing(self) -> bool:
+        """Whether what is made is held against what was made before."""
+        return any((self.codes_per_hour, self.points_per_day, self.points_open))
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ def load(
     values["database"] = Secret(variables[URL_VARIABLE]) if variables.get(URL_VARIABLE) else None
     for key, variable in (("actor", "INVITE_ACTOR"), ("write_role", "INVITE_WRITE_ROLE")):
         if variables.get(variable):
-            values[key] = _checked(key, variables[variable], f"variable {variable}")
+            values[key] = checked(key, variables[variable], f"variable {variable}")
     return Settings(path=path, **values)
 
 
@@ -118,7 +128,10 @@ def _find(config: Path | None, user_folder: Path, variables: Mapping[str, str]) 
 
 
 def _content(path: Path) -> str:
-    """Return the file's text; a device has no end, so only so much is read of it."""
+    """Return the file's text, if it is a file of a sensible size; a pipe could be waited for."""
+    path.stat()
+    if not (path.is_file() or path.is_dir() or path == Path(os.devnull)):
+        raise OSError(0, "it is no ordinary file")
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -151,75 +164,13 @@ def _settings(document: dict[str, Any], place: Callable[[str, str], str]) -> dic
             where = place("", key)
             if not isinstance(value, dict):
                 raise BadInput(f"{where}: {key} must be a section, written as [{key}]")
-            section = {k: _checked(k, v, place(key, k), section=key) for k, v in value.items()}
+            section = {k: checked(k, v, place(key, k), section=key) for k, v in value.items()}
             values[key] = Limits(**section) if key == "limits" else Timeouts(**section)
         elif key == "table":
-            values["schema"], values["table"] = _checked(key, value, place("", key))
+            values["schema"], values["table"] = checked(key, value, place("", key))
         else:
-            values[key] = _checked(key, value, place("", key))
+            values[key] = checked(key, value, place("", key))
     return values
-
-
-def _table(value: str) -> tuple[str, str] | None:
-    match = re.fullmatch(rf"(?:({_IDENTIFIER})\.)?({_IDENTIFIER})", value)
-    return (match[1] or "public", match[2]) if match else None
-
-
-def _zone(value: str) -> tzinfo | None:
-    """Return a zone of this name; UTC needs no zone database, and this machine's zone is none."""
-    if value == "UTC":
-        return UTC
-    try:
-        return None if _NO_ZONE.match(value) else ZoneInfo(value)
-    except (ValueError, OSError, LookupError):
-        return None
-
-
-def _email(value: str) -> str | None:
-    email = value.strip().lower()
-    return email if re.fullmatch(r"[^\s@]+@[^\s@]+", email) and email.isprintable() else None
-
-
-def _role(value: str) -> str | None:
-    return value if re.fullmatch(_IDENTIFIER, value) else None
-
-
-_TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
-    "table": (_table, "a table name such as public.redemption_codes", "public.redemption_codes"),
-    "actor": (_email, "an e-mail address", "none: every write needs one"),
-    "write_role": (_role, "the name of a database role", "none: the login writes itself"),
-    "timezone": (_zone, "a time zone such as Asia/Shanghai", "UTC"),
-}
-_NUMBERS = {
-    "limits": {"points_per_code": MAX_POINTS, "codes_per_batch": 1_000_000},
-    "timeouts": {"connect": 600, "lock": 600, "statement": 86_400, "idle": 3_600},
-}
-
-
-def known_settings() -> list[tuple[str, str, str]]:
-    """Return the keys outside of sections, each with the form of its value and its default."""
-    return [(key, form, default) for key, (_, form, default) in _TEXTS.items()]
-
-
-def _checked(key: str, value: object, where: str, section: str = "") -> Any:  # noqa: ANN401 - each key has its own type
-    """Return a setting's value in the form the tool uses; refuse it with its place."""
-    if section:
-        top = _NUMBERS[section].get(key)
-        if top is None:
-            known = ", ".join(_NUMBERS[section])
-            raise BadInput(f"{where}: unknown key in [{section}]", hint=f"known keys: {known}")
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= top:
-            raise BadInput(f"{where}: {key} must be a whole number from 1 to {top}")
-        return value
-    if key not in _TEXTS:
-        raise BadInput(
-            f"{where}: unknown key", hint=f"known keys: {', '.join(_TEXTS)}, [limits], [timeouts]"
-        )
-    read, form, _ = _TEXTS[key]
-    result = read(value) if isinstance(value, str) else None
-    if result is None:
-        raise BadInput(f"{where}: {key} must be {form}")
-    return result
 
 
 def _line(text: str, section: str, key: str) -> int:

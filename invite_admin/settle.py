@@ -11,7 +11,7 @@ from invite_admin.retries import retried
 from invite_admin.store import Batches, Store, look
 
 if TYPE_CHECKING:
-    from invite_admin.model import Batch
+    from invite_admin.batch import Batch
     from invite_admin.run import Run
 
 REACH = 60  # seconds in which a server that comes back is asked

@@ -68,9 +68,10 @@ class Way:
         """Whether the block is a refusal (exit 6) and no lack (exit 5)."""
         return self.block in (Block.ROWS_HIDDEN, Block.NO_ROLE, Block.ROLE_DENIED)
 
-    def failure(self, what: str) -> InviteError:
-        """Return the failure of a command that needs it."""
-        return (Denied if self.refused else Unsupported)(f"{what}: {self.reason}", hint=self.ask)
+    def failure(self, what: str, truth: str = "") -> InviteError:
+        """Return the failure of a command that needs it; ``truth`` ends its message."""
+        kind = Denied if self.refused else Unsupported
+        return kind(f"{what}: {self.reason}{truth}", hint=self.ask)
 
 
 @dataclass(frozen=True)
@@ -131,5 +132,4 @@ class Shape:
         blocked = [(need, self.ways[need]) for need in wanted if not self.ways[need].available]
         unchanged = "; nothing was changed" if any(need.writes for need in wanted) else ""
         for need, way in sorted(blocked, key=lambda pair: not pair[1].refused):
-            failure = way.failure(f"`{need}` is blocked here")
-            raise type(failure)(f"{failure.message}{unchanged}", hint=failure.hint)
+            raise way.failure(f"`{need}` is blocked here", unchanged)

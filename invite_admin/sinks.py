@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 A_WRITE = 4_096  # bytes, which a pipe takes as a whole
 HELD_BACK = 65_536  # bytes gathered before they are written
+IDLE = "[timeouts] idle in the settings is the bound"
+LIMITED = "others wait while a batch is counted against a limit; write it to a file by --output"
+LIMITED_PATIENCE = 5  # seconds in which a reader must take something meanwhile
 
 
 class ReaderLeft(Exception):
@@ -44,6 +47,7 @@ class StandardOutput:
         stream: The binary stream.
         patience: Seconds in which a reader must take something.
         say: Told when the reader lets the tool wait.
+        bound: What sets the patience, in words.
 
     Attributes:
         terminal: Whether a person looks at it.
@@ -54,9 +58,10 @@ class StandardOutput:
         stream: BinaryIO,
         patience: float,
         say: Callable[[str], None] = lambda _line: None,
+        bound: str = IDLE,
     ) -> None:
         self._stream = stream
-        self._patience, self._say = patience, say
+        self._patience, self._say, self._bound = patience, say, bound
         self._waiting = bytearray()
         self.terminal = stream.isatty()
 
@@ -109,7 +114,7 @@ class StandardOutput:
         return Failed(
             f"the reader of standard output took nothing for {self._patience:g} s; "
             "the result is incomplete",
-            hint="[timeouts] idle in the settings is the bound",
+            hint=self._bound,
         )
 
 

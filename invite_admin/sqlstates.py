@@ -1,7 +1,7 @@
 """From an SQLSTATE to the failure a person is told. DETAIL and CONTEXT are never read.
 
 PostgreSQL puts a hash into the DETAIL of 23505 and 23514, so no text of the server passes here
-but one fixed message, which tells a refused actor from a missing grant.
+but one fixed message, which tells a refused actor from a missing grant, and a column's name.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 NOTHING = "nothing was changed"
+_NULL = "23502"
+_LONGEST_NAME = 63  # bytes of PostgreSQL's names; whatever a function raises, a hash is longer
 
 _Told = tuple[type[errors.InviteError], str, str | None]
 
@@ -26,7 +28,7 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
     ("23505", (errors.Conflict, "a value that must be unique is there already", None)),
     ("23", (errors.Failed, "the database refused a value by a rule of the table", None)),
     ("25006", (errors.Unavailable, "this server or session allows reading only",
-               "a standby? connect to the primary (target_session_attrs=read-write)")),
+               "run `invite check`; on a standby, connect to the primary")),
     ("25P03", (errors.Unavailable, ("the reader took nothing for too long, so the server ended "
                "the transaction"), "[timeouts] idle in the settings is the bound")),
     ("22021", (errors.BadInput, "a text does not fit the database's encoding", ("a note that was "
@@ -75,10 +77,20 @@ def _translate(error: Error) -> errors.InviteError:
             f"the database does not accept the actor as an administrator; {NOTHING}",
             hint="run `invite check`; it says what is wrong with the actor",
         )
+    column = error.diag.column_name or ""
+    if state == _NULL and 0 < len(column) <= _LONGEST_NAME:
+        return _empty(column)
     for prefix, (kind, message, hint) in _BY_STATE:
         if state.startswith(prefix):
             return kind(f"{message}; {NOTHING} (SQLSTATE {error.sqlstate or 'none'})", hint=hint)
     return errors.Failed(f"the database failed; {NOTHING} (SQLSTATE {state})")
+
+
+def _empty(column: str) -> errors.InviteError:
+    return errors.Failed(
+        f"the database wants a value in {column}, and got none; {NOTHING} (SQLSTATE {_NULL})",
+        hint="give one where an option does; else ask the application's team for a default there",
+    )
 
 
 _BAD_VALUE: _Told = (
@@ -88,6 +100,12 @@ _BAD_VALUE: _Told = (
 )
 # The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
 _BY_TEXT: tuple[tuple[str, _Told], ...] = (
+    (r"definition of service",
+     (errors.BadInput, "the service is not in the service file", ("check PGSERVICE and "
+      "~/.pg_service.conf"))),
+    (r"service file",
+     (errors.BadInput, "the service file is not there, or holds a line that libpq does not know",
+      "check PGSERVICEFILE and ~/.pg_service.conf")),
     (r"no password supplied",
      (errors.Denied, "the server asks for a password, and none was given", ("a line in ~/.pgpass "
       "(mode 0600), or the password in the URL"))),
@@ -116,9 +134,6 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode; "
       "verify-full needs the authority's certificate: sslrootcert=FILE in the URL, or "
       "~/.postgresql/root.crt"))),
-    (r"definition of service",
-     (errors.BadInput, "the service is not in the service file", ("check PGSERVICE and "
-      "~/.pg_service.conf"))),
     (r"timeout expired|timed out",
      (errors.Unavailable, "no answer within the connect timeout", ("check host and port; "
       "[timeouts] connect in the settings is the bound"))),
@@ -144,7 +159,8 @@ def translate_connecting(error: Exception) -> errors.InviteError:
     for pattern, (kind, message, hint) in _BY_TEXT:
         if re.search(pattern, text):
             told = kind(f"cannot connect: {message}; {NOTHING}", hint=hint)
-            told.transient = re.search(_PASSING_TEXT, text) is not None
+            passes = re.search(_PASSING_TEXT, text) is not None
+            told.transient = passes and kind is errors.Unavailable
             return told
     return errors.Unavailable(
         f"cannot connect to the database; {NOTHING}",

@@ -53,11 +53,12 @@ def program() -> str | None:
 
 
 @contextmanager
-def pooling(server: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def pooling(server: Mapping[str, str], pool: int = POOL) -> Iterator[dict[str, str]]:
     """Start a pooler in front of a server; yield libpq's parameters that lead through it.
 
     Args:
         server: libpq's parameters of the superuser's connection to the server itself.
+        pool: Connections to the server for each login and database.
     """
     found = program()
     assert found is not None, "PgBouncer is not installed: apt-get install pgbouncer"
@@ -73,7 +74,7 @@ def pooling(server: Mapping[str, str]) -> Iterator[dict[str, str]]:
                 port=server["port"],
                 listen=port,
                 users=folder / "users",
-                pool=POOL,
+                pool=pool,
                 log=folder / "log",
             )
         )

@@ -161,3 +161,39 @@ def test_audit_log(invite: Invite, database: Database) -> None:
     database.execute("create policy p on audit.admin_audit_logs using (true)")
     codes = [finding["code"] for finding in invite("check", "--format", "json").json["findings"]]
     assert "audit_hidden" not in codes
+
+
+SEEN: Final = "create policy p on identity.users for select to admin_runtime using (true)"
+
+
+def test_users(invite: Invite, database: Database) -> None:
+    """A users table that may hide rows is no missing grant: commands that write end with exit 6."""
+    made = stock.make(database)
+    database.execute("alter table identity.users enable row level security")
+    why = "row-level security may hide rows of identity.users from this login"
+    for command in (["generate", "--count", "1", "--points", "1"], ["revoke", made.id, "--yes"]):
+        done = invite(*command)
+        assert (6, "") == (done.exit_code, done.stdout)
+        assert f"invite: denied: no actor: {why}" in done.stderr
+        assert ("; nothing was changed\n" in done.stderr, "GRANT" in done.stderr) == (True, False)
+    worst = invite("check", "--format", "json")
+    first = worst.json["findings"][0]
+    assert (6, "refused", "actor_refused") == (worst.exit_code, first["level"], first["code"])
+    assert f"no actor: {why}, so no answer would be complete" == first["message"]
+    assert 0 == invite("list").exit_code
+    database.execute(SEEN)
+    assert (0, 0) == (invite("check").exit_code, invite("revoke", made.id, "--yes").exit_code)
+
+
+def test_audit_log_hidden_from_all(invite: Invite, database: Database) -> None:
+    """Where nobody here sees every row of the audit log, what reads it is refused, and so told."""
+    database.execute("revoke select on audit.admin_audit_logs from service_role")
+    database.execute("alter table audit.admin_audit_logs enable row level security")
+    why = "row-level security may hide rows of the audit log from this login"
+    found = invite("check", "--format", "json")
+    first = found.json["findings"][0]
+    assert (6, "refused", "audit_hidden") == (found.exit_code, first["level"], first["code"])
+    assert why in first["message"]
+    for command in ("list", "generate --count 1 --points 1"):
+        done = invite(*command.split(), "--request-id", "x")
+        assert (6, "", True) == (done.exit_code, done.stdout, why in done.stderr)

@@ -120,9 +120,10 @@ def test_files_refused(invite_alone: Invite, data: bytes, told: str) -> None:
     assert all(more.startswith("hint: ") for more in rest)
 
 
-@pytest.mark.parametrize("path", ["missing", "."])
+@pytest.mark.parametrize("path", ["missing", "folder"])
 def test_file_that_cannot_be_read(invite_alone: Invite, path: str) -> None:
     """A file that is not there, or is a folder, is refused in one line."""
+    (invite_alone.folder / "folder").mkdir()
     done = invite_alone("revoke", "--from-file", path, "--yes")
     assert (2, "") == (done.exit_code, done.stdout)
     assert done.stderr.startswith(f"invite: bad input: {path} cannot be read: ")

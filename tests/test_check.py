@@ -88,8 +88,17 @@ def test_keys(invite: Invite, database: Database) -> None:
         "settings": str(invite.folder / "invite.toml"),
         "table": "public.redemption_codes",
         "writes": "functions" if database.step > 2 else "direct",
-        "gate": None,
-        "limits": None,
+        "gate": {
+            "running": 0,
+            "running_at_most": 2,
+            "waiting": 0,
+            "waiting_at_most": 4,
+            "full": False,
+        },
+        "limits": {
+            name: {"limit": None, "used": None, "left": None}
+            for name in ("codes_per_hour", "points_per_day", "points_open")
+        },
     }
 
 

@@ -130,7 +130,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, *batches: list[str]) -> list[Any]:
         assert count == len(left[0])
         return left.pop(0)
 
-    monkeypatch.setattr("invite_admin.store.batches.mint", mint)
+    monkeypatch.setattr("invite_admin.store.inserts.mint", mint)
     return left
 
 

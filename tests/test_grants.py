@@ -71,3 +71,21 @@ def test_actor_grant(invite: Invite, database: Database, change: str) -> None:
         database.execute(statement.replace("YOUR_LOGIN", "admin_runtime"))
     assert told(invite)["findings"]
     assert ACTOR in invite("generate", "--count", "1", "--points", "1").stderr
+
+
+UNAUDITED: Final = "revoke select on audit.admin_audit_logs from admin_runtime, service_role"
+UNUSED: Final = "revoke usage on schema audit from admin_runtime"
+
+
+@pytest.mark.parametrize("change", [UNAUDITED, f"{UNAUDITED}; {UNUSED}"], ids=["table", "both"])
+def test_audit_grant(invite: Invite, database: Database, change: str) -> None:
+    """Where the audit log cannot be read `check` says what that blocks, and the GRANT mends it."""
+    for statement in change.split(";"):
+        database.execute(statement)
+    one = finding(told(invite, 5), "audit_blocked")
+    assert "--request-id is BLOCKED: this login may not read the audit log" == one["message"]
+    assert 5 == invite("list", "--request-id", "x").exit_code
+    for statement in one["hint"].removeprefix("ask for: ").split("; "):
+        database.execute(statement.replace("YOUR_LOGIN", "admin_runtime"))
+    assert "audit_blocked" not in codes(told(invite))
+    assert 0 == invite("list", "--request-id", "x").exit_code

@@ -21,8 +21,17 @@ THIRD_PARTY: Final = {
     "click": {"cli", "refusals", "commands", "options", "params", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "session", "catalogue"},
-    "psycopg": {"store", "database", "session", "conninfo", "server", "sqlstates", "sandbox"},
+    "sqlalchemy": {"store", "database", "session", "catalogue", "locks"},
+    "psycopg": {
+        "store",
+        "database",
+        "session",
+        "locks",
+        "conninfo",
+        "server",
+        "sqlstates",
+        "sandbox",
+    },
     "tenacity": {"retries"},
 }
 """What is not in the standard library, and the only units that know it."""

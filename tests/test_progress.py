@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final
 
+import pytest
+from batches import BOTH_WAYS, line, stored
+from databases import LOGINS
+from terminal import terminal
+from waiting import await_blocked
+
+from invite_admin import progress
 from invite_admin.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from databases import Database
+    from tool import Invite
+
+DRAWN: Final = re.compile(r"[0-9,]+ of 4,500 codes stored, [0-9,]+ a second, [0-9]+ (s|min|h) left")
 
 
 @pytest.fixture
@@ -48,3 +67,41 @@ def test_time_left(clock: list[float], rate: int, left: str) -> None:
     clock[0] = 102.0
     shown.advance(2 * rate)
     assert [f"{left} left"] == [line.rpartition(", ")[2] for line in drawn]
+
+
+@contextmanager
+def kept_waiting(database: Database, login: str) -> Iterator[None]:
+    """Let what this login writes wait until a progress would be drawn."""
+    with database.acting("superuser") as blocking:
+        blocking.execute("lock table public.redemption_codes in share mode")
+        yield
+        await_blocked(database, LOGINS[login])
+        time.sleep(progress.SILENT)
+
+
+@BOTH_WAYS
+def test_terminal(invite: Invite, database: Database, login: str) -> None:
+    """A person sees how far a long work is; the line is gone before the next one is said."""
+    command = line(4_500, 1, "--output", "c.csv")
+    with ExitStack() as stack:
+        with kept_waiting(database, login):
+            running = stack.enter_context(terminal(invite, *command, login=login))
+        done = running.end()
+    assert (0, 4_500) == (done.exit_code, stored(database)), done.stderr
+    drawn = [part.strip() for part in done.stderr.split("\r") if " a second, " in part]
+    assert drawn
+    assert [] == [part for part in drawn if not DRAWN.fullmatch(part)]
+    lines = [text.rpartition("\r")[2] for text in done.stderr.splitlines()]
+    assert "written to c.csv" in lines
+
+
+@BOTH_WAYS
+def test_no_terminal(invite: Invite, database: Database, login: str) -> None:
+    """Where standard error is no terminal no such line is written."""
+    command = line(4_500, 1, "--output", "c.csv")
+    with ThreadPoolExecutor(1) as pool:
+        with kept_waiting(database, login):
+            running = pool.submit(invite, *command, login=login)
+        done = running.result()
+    assert (0, 4_500) == (done.exit_code, stored(database)), done.stderr
+    assert [] == [mark for mark in ("\r", "a second") if mark in done.stderr]

@@ -13,8 +13,9 @@ from tap import log_to_client, tapped
 from tool import TIMEOUT
 from waiting import await_blocked
 
-from invite_admin.codes import Secret, digest, mask, read_name
-from invite_admin.model import Minted
+from invite_admin import codes
+from invite_admin.batch import Piece
+from invite_admin.codes import Secret, digest, read_name
 from invite_admin.settings import Settings
 
 if TYPE_CHECKING:
@@ -136,10 +137,11 @@ def _be_watched(operator: Operator, code: str) -> None:
         Secret("p@ssword"),
         Settings(database=Secret("postgresql://login:p@ssword@host/db")),
         {"url": Secret("p@ssword"), "hash": digest(CODE)},
-        [Minted("id", Secret(CODE), mask(CODE))],
+        Piece(["id"], codes.Secrets([CODE])),
+        [codes.Secrets([CODE]), codes.digests([CODE])],
         read_name(CODE),
     ],
-    ids=["secret", "settings", "mapping", "minted", "name"],
+    ids=["secret", "settings", "mapping", "piece", "many", "name"],
 )
 def test_repr_is_blank(holder: Any) -> None:  # noqa: ANN401 - whatever may hold a secret
     """What Python shows of a value in a traceback or a log holds no secret."""

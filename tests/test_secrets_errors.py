@@ -13,8 +13,8 @@ from inside import committed, settings_of
 from stock import BOTH_WAYS, make
 
 from invite_admin import codes
+from invite_admin.batch import Terms
 from invite_admin.errors import InviteError
-from invite_admin.model import Terms
 from invite_admin.store import Batches
 
 if TYPE_CHECKING:

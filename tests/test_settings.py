@@ -44,6 +44,9 @@ def test_nothing_configured(folder: Path) -> None:
     )
     assert ("public", "redemption_codes") == (found.schema, found.table)
     assert (Limits(1_000_000, 10_000), Timeouts(10, 5, 60, 60)) == (found.limits, found.timeouts)
+    assert (None, None, None) == (
+        *(found.limits.codes_per_hour, found.limits.points_per_day, found.limits.points_open),
+    )
 
 
 def test_every_key(folder: Path) -> None:
@@ -51,6 +54,7 @@ def test_every_key(folder: Path) -> None:
     text = (
         'table = "beta.codes"\nactor = " Ops@Example.com "\nwrite_role = "service_role"\n'
         'timezone = "Asia/Shanghai"\n[limits]\npoints_per_code = 5\ncodes_per_batch = 6\n'
+        "codes_per_hour = 7\npoints_per_day = 8\npoints_open = 9\n"
         "[timeouts]\nconnect = 1\nlock = 2\nstatement = 3\nidle = 4\n"
     )
     path = written(folder, text)
@@ -58,7 +62,7 @@ def test_every_key(folder: Path) -> None:
     assert (path, "beta", "codes") == (found.path, found.schema, found.table)
     assert ("ops@example.com", "service_role") == (found.actor, found.write_role)
     assert "Asia/Shanghai" == str(found.timezone)
-    assert (Limits(5, 6), Timeouts(1, 2, 3, 4)) == (found.limits, found.timeouts)
+    assert (Limits(5, 6, 7, 8, 9), Timeouts(1, 2, 3, 4)) == (found.limits, found.timeouts)
 
 
 def test_the_first_file_counts_alone(folder: Path, tmp_path: Path) -> None:

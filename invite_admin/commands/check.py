@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from invite_admin import __version__, checkup, findings
-from invite_admin.checkup import Where
+from invite_admin import __version__, checkup, findings, limits
+from invite_admin.checkup import Load, Where
 from invite_admin.errors import Denied, InviteError, Unsupported
 from invite_admin.options import database_command
 from invite_admin.report import Column, Layout, Report
@@ -44,12 +44,13 @@ def command(store: Store, *, run: Run) -> Report:
         settings=str(settings.path) if settings.path else None,
     )
     found = findings.find(store, settings)
-    facts = checkup.facts(where, store.shape, found)
+    load = Load(run.gate.crowd(store.session), limits.standings(store, settings.limits))
+    facts = checkup.facts(where, store.shape, found, load)
     return Report(
         COLUMNS,
         [tuple(facts[column.key] for column in COLUMNS)],
         Layout.OBJECT,
-        sections=checkup.sections(where, store.shape, found),
+        sections=checkup.sections(where, store.shape, found, load),
         verdict=_verdict(found),
     )
 

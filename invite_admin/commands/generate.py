@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import columns, output, params, resuming, text
+from invite_admin import columns, limits, output, params, resuming, text
+from invite_admin.batch import Batch, Terms
 from invite_admin.chosen import expiry
+from invite_admin.codes import mask
 from invite_admin.errors import BadInput
 from invite_admin.job import Job
-from invite_admin.model import Batch, Capability, Terms
+from invite_admin.limits import Demand
+from invite_admin.model import Capability
 from invite_admin.options import as_command, report_options
 from invite_admin.repeats import Wanted
 from invite_admin.report import Report
+from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from invite_admin.run import Run, Target
     from invite_admin.store import Batches, Store
     from invite_admin.whens import When
 
 NEEDS = (Capability.GENERATE,)
+SHOWN = 10_000  # codes on standard output, which are held until the last is stored
 
 
 @dataclass(frozen=True)
@@ -48,18 +55,25 @@ class Order:
     def make(self, run: Run, store: Store, batches: Batches) -> Report | None:
         """Store the codes and return them; None for a dry run."""
         terms = Terms(self.points, expiry(run, store.session.server.now, self.expires), self.note)
+        store.require_terms(terms)
+        batches.require_free(self.count)
         if not self.dry_run:
+            run.gate.admit(store.session, self.count)
             batches.begin(self.request_id)
         if self.request_id is not None:
             run.record.request_id = self.request_id
             fixed = self.expires is None or self.expires.span is None
             Wanted(self.request_id, self.count, terms, fixed).refuse_repeat(run, batches)
+        if self.dry_run:
+            limits.tell(store, run)
+        limits.check(store, run, Demand.of(self.count, self.points))
         if terms.expires_at is None:
             run.say("warning: these codes never expire; --expires sets an end")
         if self.dry_run:
             run.say(f"dry run: would make {worth(self.count, terms)}; nothing was made")
             return None
-        return batch_report(run, store, batches.make(self.count, terms))
+        with run.progress(self.count, "codes stored") as advance:
+            return batch_report(run, store, batches.make(self.count, terms, advance))
 
 
 def worth(count: int, terms: Terms) -> str:
@@ -71,17 +85,28 @@ def worth(count: int, terms: Terms) -> str:
 def batch_report(run: Run, store: Store, batch: Batch) -> Report:
     """Report a batch: its codes, and once they are stored what names and voids it."""
     terms = batch.terms
-    rows = [(c.id, c.code, c.mask, terms.points, terms.expires_at, terms.note) for c in batch.codes]
 
     def summary() -> list[str]:
         created = text.rfc3339(batch.created_at, run.preferences.timezone)
         named = f"batch: created at {created}"
         if store.named:
             named += f", request id {batch.request_id}"
-        done = f"delivered and stored: {worth(len(batch.codes), terms)}"
+        done = f"delivered and stored: {worth(batch.count, terms)}"
         return [done, named, *_voiding(run, store, batch)]
 
-    return Report(columns.GENERATED, rows, summary=summary, batch=batch)
+    shared = (terms.points, terms.expires_at, terms.note)
+    return Report(columns.GENERATED, Shown(batch), summary=summary, batch=batch, shared=shared)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The rows of a batch's report, as often as they are asked for: id, code and mask."""
+
+    batch: Batch
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        for piece in self.batch.codes:
+            yield from zip(piece.ids, piece.codes, map(mask, piece.codes), strict=True)
 
 
 def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
@@ -114,7 +139,7 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
 )
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, readable=False),
+    type=params.File(),
     metavar="FILE.pending",
     help="Settle the batch of a run that ended before its end was known.",
 )
@@ -137,6 +162,9 @@ def _generate(  # noqa: PLR0913 - one argument an option
     The codes are stored only if every one of them was delivered: to a new file, or to whoever
     reads standard output. Their text is kept nowhere; what is lost is voided and made anew.
 
+    Without --output 10,000 codes are the most. `[limits] codes_per_batch` in the settings bounds
+    every batch; it can be raised to 1,000,000.
+
     \b
     Example: invite generate --count 50 --points 100 --expires 30d
              invite generate --count 50 --points 100 --output friday.csv
@@ -151,6 +179,11 @@ def _generate(  # noqa: PLR0913 - one argument an option
         missing = "--count" if count is None else "--points"
         raise BadInput(f"{missing} is missing", hint="run `invite generate --help`")
     output.check_held(target.form, count)
+    if target.path is None and count > SHOWN:
+        raise BadInput(
+            f"standard output takes at most {SHOWN:,} codes; {NOTHING_CHANGED}",
+            hint="write them to a file, by --output FILE",
+        )
     order = Order(count, points, expires, note or None, request_id, dry_run)
     job.deliver(lambda store, batches: order.make(run, store, batches))
 

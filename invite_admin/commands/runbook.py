@@ -7,12 +7,11 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import runbook
+from invite_admin import params, runbook
 from invite_admin.codes import shown_path
 from invite_admin.conninfo import configured
 from invite_admin.errors import BadInput, Failed
@@ -22,6 +21,8 @@ from invite_admin.run import Target
 from invite_admin.sinks import ReaderLeft, StandardOutput
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from invite_admin.run import Run
     from invite_admin.runbook import Stand
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, readable=False),
+    type=params.File(result=True),
     metavar="FILE",
     help="Write the page to FILE, if its text has changed.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import columns, params
+from invite_admin import columns, limits, params
 from invite_admin.acting import Act
 from invite_admin.changes import Verb
 from invite_admin.changing import change_command
@@ -18,6 +18,7 @@ from invite_admin.model import Capability, Change, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from invite_admin.changes import Plan
     from invite_admin.model import Row
     from invite_admin.run import Run
     from invite_admin.store import Result, Store
@@ -36,6 +37,21 @@ def _prepare(run: Run, store: Store, own: dict[str, Any]) -> dict[str, Any]:
     return {"change": change}
 
 
+def _revived(points: int, extras: dict[str, Any]) -> limits.Demand:
+    """Return what expired codes worth so many points add once they have another expiry."""
+    change: Change = extras["change"]
+    return limits.Demand(points_open=points if change.set_expires else 0)
+
+
+def _allow(run: Run, store: Store, plan: Plan) -> None:
+    limits.check(store, run, _revived(plan.usable.expired, plan.extras))
+
+
+def _hold(run: Run, store: Store, points: int, extras: dict[str, Any]) -> None:
+    """Hold the codes that came back to life against the limits, as new ones."""
+    limits.hold(store, run, _revived(points, extras))
+
+
 def _apply(store: Store, rows: Sequence[Row], extras: dict[str, Any]) -> dict[str, Result]:
     return store.update(rows, extras["change"])
 
@@ -51,7 +67,18 @@ def _become(row: Row, extras: dict[str, Any]) -> Row:
     return replace(row, expires_at=expires_at, note=change.note if change.set_note else row.note)
 
 
-@change_command(Act(_VERB, apply=_apply, prepare=_prepare, same=_same, become=_become))
+_ACT = Act(
+    _VERB,
+    apply=_apply,
+    prepare=_prepare,
+    allow=_allow,
+    hold=_hold,
+    same=_same,
+    become=_become,
+)
+
+
+@change_command(_ACT)
 @click.option(
     "--set-expires",
     type=params.Expiry(),

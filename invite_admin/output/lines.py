@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
 from invite_admin.report import Cell, Drawn, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from invite_admin.output.style import Style
     from invite_admin.report import Column, Report
+
+A_BLOCK = 1_000  # rows that share values
+_PLACE = "<>"  # of an own value: every format leaves it as it is, and those come first
 _LINE_END = "\r\n"  # Python's writer quotes the characters of its line end
 
 
@@ -29,41 +33,59 @@ def write_csv(report: Report, style: Style) -> Iterator[str]:
         found = guard(found) if column.cell is not Cell.NUMBER else found
         return text.visible(found) if style.terminal else found
 
+    def line(row: Sequence[Any]) -> str:
+        if isinstance(row, Drawn):
+            return row
+        writer.writerow(map(cell, report.columns, row))
+        return _drained(buffer)
+
     writer.writerow(column.key for column in report.columns)
     yield ("\ufeff" if style.bom else "") + _drained(buffer)
-    for row in report.rows:
-        if isinstance(row, Drawn):
-            yield row
-            continue
-        writer.writerow(map(cell, report.columns, row))
-        yield _drained(buffer)
+    yield from map("".join, _blocks(report, line))
 
 
 def write_json(report: Report, style: Style) -> Iterator[str]:
     """Write one JSON array, or for an object that object."""
-    objects = _objects(report, style)
     if report.layout is Layout.OBJECT:
-        yield next(objects) + "\n"
+        yield from write_jsonl(report, style)
         return
-    yield "["
-    for number, line in enumerate(objects):
-        yield (",\n " if number else "\n ") + line
-    yield "\n]\n"
+    before = "[\n "
+    for block in _blocks(report, _object(report, style)):
+        yield before + ",\n ".join(block)
+        before = ",\n "
+    yield "[\n]\n" if before.startswith("[") else "\n]\n"
 
 
 def write_jsonl(report: Report, style: Style) -> Iterator[str]:
     """Write one JSON object a line."""
-    for line in _objects(report, style):
-        yield line + "\n"
+    for block in _blocks(report, _object(report, style)):
+        yield "\n".join(block) + "\n"
 
 
-def _objects(report: Report, style: Style) -> Iterator[str]:
-    for row in report.rows:
+def _object(report: Report, style: Style) -> Callable[[Sequence[Any]], str]:
+    """Return what writes a row as a JSON object."""
+
+    def written(row: Sequence[Any]) -> str:
         found = {
             column.key: _value(column, value, style)
             for column, value in zip(report.columns, row, strict=True)
         }
-        yield text.json_visible(json.dumps(found, ensure_ascii=False))
+        return text.json_visible(json.dumps(found, ensure_ascii=False))
+
+    return written
+
+
+def _blocks(report: Report, written: Callable[[Sequence[Any]], str]) -> Iterator[list[str]]:
+    """Write the rows, each as it comes; of what all rows share only once, and many at once."""
+    if not report.shared:
+        yield from ([written(row)] for row in report.rows)
+        return
+    own = len(report.columns) - len(report.shared)
+    form = written((*(_PLACE,) * own, *report.shared)).replace("%", "%%")
+    form = form.replace(_PLACE, "%s", own)
+    rows = iter(report.rows)
+    while block := [form % row for row in islice(rows, A_BLOCK)]:
+        yield block
 
 
 def _value(column: Column, value: Any, style: Style) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -191,7 +191,7 @@ def _held(
     """Read the rows of a table, at most as many as it may hold."""
     columns = _columns(report)
     places = [report.columns.index(column) for column in columns]
-    rows = list(islice(report.rows, HELD + 1))
+    rows = list(islice(report.full(), HELD + 1))
     if len(rows) > HELD:
         raise BadInput(
             f"more than {HELD:,} rows, which a table does not hold",

@@ -5,12 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from invite_admin.checkup import Load
+from invite_admin.limits import UNSET
+from invite_admin.model import Crowd
+
 # Every instant, id and code here stands for any other: the page's test reads them as patterns.
 THEN = datetime(2026, 1, 31, 9, 0, tzinfo=UTC)
 LATER = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)  # in 30 days
 EXTENDED = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)  # in 60 days
 ID = "00000000-0000-0000-0000-000000000000"
 POINTS = 100  # of each code
+QUIET = Load(Crowd(0, 0), UNSET)  # no heavy job, no limit
 
 
 def code(number: int, status: str, note: str, *, never: bool = False) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from invite_admin.findings import find_in_shape
 from invite_admin.model import Capability
 from invite_admin.report import Layout, Report
 from invite_admin.runbook.drawing import FRIDAY, NOW, REQUEST, STYLE, Drawing
-from invite_admin.runbook.rows import ID, THEN, code
+from invite_admin.runbook.rows import ID, QUIET, THEN, code
 from invite_admin.runbook.stand import LOGIN
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Samples(Drawing):
             "invite.toml",
         )
         found = find_in_shape(self.shape, self.settings)
-        drawn = checkup.sections(where, self.shape, found)
+        drawn = checkup.sections(where, self.shape, found, QUIET)
         report = Report((), [], Layout.OBJECT, sections=drawn)
         return self.lines((), output.draw(report, "table", STYLE), *self.verdict())
 

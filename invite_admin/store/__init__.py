@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from invite_admin import catalogue
 from invite_admin.codes import Kind
-from invite_admin.errors import Unavailable
+from invite_admin.errors import BadInput, Unavailable
 from invite_admin.judge import read_shape
 from invite_admin.model import Capability, Group, Outcome
+from invite_admin.server import READ_ONLY, READ_ONLY_HINT
 from invite_admin.store import outcomes
 from invite_admin.store.actors import find_actor
 from invite_admin.store.batches import Batches
+from invite_admin.store.issued import Issued
 from invite_admin.store.outcomes import Result
 from invite_admin.store.pieces import Changed, Pieces, group_of, size_of
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
@@ -23,16 +25,18 @@ from invite_admin.store.writes import DirectWrites, FunctionWrites, Writes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from invite_admin.batch import Terms
     from invite_admin.codes import Name
     from invite_admin.model import Actor, Change, Filters, Row
     from invite_admin.session import Session
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
 
-__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Result", "Store", "look"]
+__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Result", "Store", "look"]
 
 MANY = 100  # codes from which on a statement may take longer
 LONG_STATEMENT = 900  # seconds
+_GIVING = {"note": "give --note", "expires_at": "give --expires"}
 
 
 def look(session: Session, settings: Settings) -> Shape:
@@ -81,7 +85,8 @@ class Store:
         """Refuse before anything is sent what cannot be done here.
 
         Raises:
-            InviteError: A need is blocked, the actor is refused, or this is a standby.
+            InviteError: A need is blocked, the actor is refused, or nothing can be written here:
+                on a standby, or where a setting makes transactions read-only.
         """
         wanted = tuple(needs)
         self.shape.require(wanted)
@@ -91,6 +96,8 @@ class Store:
                     "this server is a standby, which allows reading only; nothing was changed",
                     hint="connect to the primary (target_session_attrs=read-write in the URL)",
                 )
+            if self.session.server.read_only:
+                raise Unavailable(f"{READ_ONLY}; nothing was changed", hint=READ_ONLY_HINT)
             _ = self.actor
 
     def require_lookup(self, names: Iterable[Name]) -> None:
@@ -101,6 +108,20 @@ class Store:
         """
         if any(name.kind is Kind.CODE for name in names):
             self.shape.require([Capability.LOOKUP])
+
+    def require_terms(self, terms: Terms) -> None:
+        """Refuse a batch without what the table demands; an admin function may fill it itself.
+
+        Raises:
+            BadInput: It has no note, or no expiry, and the column must have a value.
+        """
+        left_out = {"note": terms.note is None, "expires_at": terms.expires_at is None}
+        missing = [name for name in self.shape.facts.demanded if left_out.get(name)]
+        if missing and not self.shape.by_functions:
+            raise BadInput(
+                f"{self.shape.name} wants a value in {', '.join(missing)}; nothing was changed",
+                hint=" and ".join(_GIVING[name] for name in missing),
+            )
 
     @property
     def named(self) -> str | None:

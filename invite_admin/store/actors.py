@@ -38,10 +38,11 @@ def find_actor(session: Session, shape: Shape, email: str) -> Actor:
 
     Raises:
         Unsupported: Nobody here may read the users table.
-        Denied: The actor is unknown, not unique, banned, or no administrator.
+        Denied: Row-level security may hide rows of it, or the actor is unknown, not unique,
+            banned, or no administrator.
     """
     if not shape.actor.available:
-        raise shape.actor.failure("no actor")
+        raise shape.actor.failure("no actor", "; nothing was changed")
     session.become(shape.actor.role)
     query = _IDENTITY if shape.users == IDENTITY else _AUTH
     rows = session.execute(sa.text(query), {"email": email}).all()

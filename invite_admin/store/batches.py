@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import psycopg
 import sqlalchemy as sa
 
-from invite_admin import sqlstates
-from invite_admin.codes import digest, mask, mint
-from invite_admin.errors import Busy, Conflict, Failed
-from invite_admin.model import Batch, Capability, Minted
-from invite_admin.session import Purpose
-from invite_admin.store.requests import made_under
+from invite_admin import locks
+from invite_admin.batch import Batch, Held
+from invite_admin.codes import space
+from invite_admin.errors import Busy, Failed, OverLimit
+from invite_admin.locks import Purpose
+from invite_admin.model import Capability, Filters
+from invite_admin.store.inserts import Inserts
+from invite_admin.store.proof import proved, there
+from invite_admin.store.requests import count_made, made_under
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from invite_admin.codes import Secret
-    from invite_admin.model import Row, Terms
+    from invite_admin.batch import Keeper, Piece, Terms
+    from invite_admin.model import Row
     from invite_admin.store import Store
     from invite_admin.store.requests import Made
-    from invite_admin.store.writes import Writes
 
-A_CREATE = 2_000  # codes a statement
-COLLISIONS = 5  # tries for codes that nobody has yet
-_TAKEN = "23505"
+FIRST = 100  # codes by which an earlier batch is known
+SPARSE = 10  # a batch may take one in so many of the free codes
+MOST = 2**38  # rows that can be stored: a table of PostgreSQL ends at 2^45 bytes, a row has 2^7
 _MARK = """
 select pg_current_xact_id()::text as transaction,
        left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) as timeline
@@ -37,6 +39,7 @@ class Batches:
 
     Args:
         store: The table in that transaction.
+        keep: Returns what keeps the codes of a batch as they are stored; the batch has none yet.
 
     Attributes:
         transaction: This transaction's id, by which the server tells its fate; None before
@@ -44,8 +47,10 @@ class Batches:
         timeline: The server's timeline then; another one means a failover since.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(
+        self, store: Store, keep: Callable[[Batch], Keeper] = lambda _batch: Held()
+    ) -> None:
+        self._store, self._keep = store, keep
         self.transaction: str | None = None
         self.timeline: str | None = None
 
@@ -70,74 +75,101 @@ class Batches:
             Busy: Another is open still when the lock timeout is spent.
         """
         session, key = self._store.session, f"{self._store.actor.id} {request_id}"
-        if session.try_lock(Purpose.REQUEST, key):
+        if locks.take(session, Purpose.REQUEST, key):
             return
         self._store.say("another run with this request id has not ended; waiting for its end")
-        if not session.lock(Purpose.REQUEST, key):
+        if not locks.wait(session, Purpose.REQUEST, key):
             raise Busy(
                 "another run with this request id has not ended; this one changed nothing",
                 hint="run the command again once that run has ended",
             )
 
     def made(self, request_id: str) -> list[Made]:
-        """Return what this actor made under a request id, as the audit log has it.
+        """Return the first codes that this actor made under a request id, by the audit log.
 
         Raises:
             InviteError: As ``requests.made_under`` says.
         """
         store = self._store
-        return made_under(store.session, store.shape, request_id, store.actor)
+        return made_under(store.session, store.shape, request_id, store.actor, FIRST)
+
+    def made_count(self, request_id: str, ids: Sequence[str] | None = None) -> int:
+        """Count what this actor made under a request id; ``ids`` counts only these, None all."""
+        store = self._store
+        return count_made(store.session, store.shape, request_id, store.actor, ids)
 
     def rows(self, made: Sequence[Made]) -> dict[str, Row]:
         """Return the codes that were made, as they are now, by id."""
         return self._store.reads.by_id([m.id for m in made])
 
-    def make(self, count: int, terms: Terms) -> Batch:
-        """Store ``count`` new codes, all or none of them.
+    def require_free(self, count: int) -> None:
+        """Refuse to take so many of the free codes that guesses would begin to hit.
 
         Raises:
-            Failed: The database stored another number than was sent.
+            OverLimit: That is more than one in ``SPARSE`` of them.
         """
-        self._store.allow_time(count)
-        writes = self._store.writes(Capability.GENERATE)
-        minted: list[Minted] = []
-        while len(minted) < count:
-            piece = min(A_CREATE, count - len(minted))
-            minted += self._anew(writes, piece, terms, {m.code for m in minted})
-        return self._checked(self._batch(terms, minted))
+        free = space()
+        if free - SPARSE * count < MOST and self._store.shape.ways[Capability.READ].available:
+            free -= self._store.reads.stats(Filters(), by=None, zone="UTC")[0][1]
+        if SPARSE * count > free:
+            raise OverLimit(
+                f"{count:,} codes are more than a tenth of the {free:,} that are still free, and "
+                "who guesses would soon hit one; nothing was made",
+                hint=f"make at most {free // SPARSE:,}",
+            )
 
-    def store(self, batch: Batch) -> Batch:
+    def make(
+        self, count: int, terms: Terms, advance: Callable[[int], None] = lambda _rows: None
+    ) -> Batch:
+        """Store ``count`` new codes, all or none of them.
+
+        Args:
+            count: How many.
+            terms: What each is worth.
+            advance: Told how many rows were sent, and by a negative number how many were undone.
+
+        Raises:
+            Failed: The database stored another number than was sent, or other values.
+        """
+        inserts = self._inserts(count, terms, advance)
+        batch = Batch(
+            request_id=self._store.request_id,
+            actor=self._store.actor.email,
+            created_at=self._store.session.server.now,
+            terms=terms,
+            count=count,
+            codes=Held(),
+        )
+        return self._kept(batch, inserts.anew(count), inserts)
+
+    def store(self, batch: Batch, advance: Callable[[int], None] = lambda _rows: None) -> Batch:
         """Store exactly these codes; return them under the ids they have now.
 
         Raises:
             Conflict: One of them exists already.
-            Failed: The database stored another number than was sent.
+            Failed: The database stored another number than was sent, or other values.
         """
-        self._store.allow_time(len(batch.codes))
-        writes = self._store.writes(Capability.GENERATE)
-        codes = [minted.code for minted in batch.codes]
-        minted: list[Minted] = []
-        for start in range(0, len(codes), A_CREATE):
-            piece = codes[start : start + A_CREATE]
-            stored = self._piece(writes, piece, batch.terms)
-            if stored is None:
-                raise Conflict("one of these codes exists already; nothing was stored")
-            minted += stored
-        return self._checked(self._batch(batch.terms, minted))
+        inserts = self._inserts(batch.count, batch.terms, advance)
+        batch = replace(
+            batch,
+            request_id=self._store.request_id,
+            created_at=self._store.session.server.now,
+        )
+        return self._kept(batch, inserts.exactly(batch), inserts)
 
     def stored(self, batch: Batch) -> bool | None:
         """Tell whether a batch is in the table: all of it, none of it, or None for unknown."""
         shape = self._store.shape
         if shape.by_functions and shape.audit.available:
             # By their ids: another batch may have taken the same request id since.
-            made = {made.id for made in self.made(batch.request_id)}
-            return made == {minted.id for minted in batch.codes} or (None if made else False)
-        if shape.ways[Capability.LOOKUP].available:
-            hashes = [str(digest(minted.code)) for minted in batch.codes]
-            found = self._store.reads.count_of_hashes(hashes)
-        else:
+            made = self.made_count(batch.request_id)
+            if not made:
+                return False
+            known = sum(self.made_count(batch.request_id, piece.ids) for piece in batch.codes)
+            return made == known == batch.count or None
+        if not shape.ways[Capability.LOOKUP].available:
             return None
-        return {len(batch.codes): True, 0: False}.get(found)
+        return {batch.count: True, 0: False}.get(there(self._store, batch))
 
     def committed(self, transaction: str, timeline: str) -> bool | None:
         """Ask the server for a transaction's fate; None where it cannot know it."""
@@ -148,57 +180,21 @@ class Batches:
         fate = str(self._store.session.execute(query, {"transaction": transaction}).scalar())
         return {"committed": True, "aborted": False}.get(fate)
 
-    def _checked(self, batch: Batch) -> Batch:
-        """Read a batch back: a trigger or a function may have stored other values.
+    def _inserts(self, count: int, terms: Terms, advance: Callable[[int], None]) -> Inserts:
+        self._store.allow_time(count)
+        return Inserts(self._store, terms, advance)
+
+    def _kept(self, batch: Batch, pieces: Iterable[Piece], inserts: Inserts) -> Batch:
+        """Keep a batch as it is stored, then read it back.
 
         Raises:
-            Failed: It did.
+            Failed: The database stored other values.
         """
-        ways, reads = self._store.shape.ways, self._store.reads
-        terms, count = batch.terms, len(batch.codes)
-        if ways[Capability.READ].available:
-            rows = reads.by_id([minted.id for minted in batch.codes])
-            same = sum(
-                (row.points, row.expires_at, row.note)
-                == (terms.points, terms.expires_at, terms.note)
-                for row in rows.values()
-            )
-            count = min(count, same)
-        if ways[Capability.LOOKUP].available:
-            hashes = [str(digest(minted.code)) for minted in batch.codes]
-            count = min(count, reads.count_of_hashes(hashes))
-        if count != len(batch.codes):
+        kept = self._keep(batch)
+        for piece in pieces:
+            kept.add(piece)
+            del piece  # before the next one is made, so that there is one at a time
+        batch = replace(batch, codes=kept)
+        if not proved(self._store, batch, inserts.checksum):
             raise Failed("the database stored other values than were sent; nothing was stored")
         return batch
-
-    def _batch(self, terms: Terms, minted: Sequence[Minted]) -> Batch:
-        return Batch(
-            request_id=self._store.request_id,
-            actor=self._store.actor.email,
-            created_at=self._store.session.server.now,
-            terms=terms,
-            codes=tuple(minted),
-        )
-
-    def _anew(self, writes: Writes, count: int, terms: Terms, earlier: set[Secret]) -> list[Minted]:
-        """Store one statement's worth; codes that are taken already are made anew."""
-        for _ in range(COLLISIONS):
-            stored = self._piece(writes, mint(count, apart_from=frozenset(earlier)), terms)
-            if stored is not None:
-                return stored
-        raise Failed("new codes keep meeting codes that exist; nothing was stored")
-
-    def _piece(self, writes: Writes, codes: Sequence[Secret], terms: Terms) -> list[Minted] | None:
-        """Store one statement's worth; None where one of the codes is taken already."""
-        try:
-            with self._store.session.attempt():
-                ids = writes.create(codes, terms)
-        except psycopg.Error as error:
-            if error.sqlstate == _TAKEN and error.diag.table_name == self._store.shape.table:
-                return None
-            raise sqlstates.translate(error) from None
-        if len(ids) != len(codes):
-            raise Failed("the database stored fewer codes than were sent; nothing was stored")
-        return [
-            Minted(identity, code, mask(code)) for identity, code in zip(ids, codes, strict=True)
-        ]

@@ -79,6 +79,14 @@ class Reads:
         """Count the codes that fit."""
         return self._count(*self._t.where(filters))
 
+    def expired(self, filters: Filters) -> int:
+        """Add up the points of the codes that fit and have expired."""
+        points = sa.func.coalesce(sa.func.sum(self._t.c.credits), 0)
+        expired = self._t.status() == str(Status.EXPIRED)
+        query = sa.select(sa.cast(points, sa.BigInteger)).where(*self._t.where(filters), expired)
+        self._session.become(self._role)
+        return int(self._session.execute(query).scalar_one())
+
     def groups(self, filters: Filters, size: int) -> Iterator[Group]:
         """Yield the codes that fit in one moment, in id order, so many at a time."""
         unused = self._t.status().in_([str(status) for status in UNUSED])
@@ -131,9 +139,9 @@ class Reads:
 
         return (Found(name, fitting(name)) for name in names)
 
-    def count_of_hashes(self, hashes: Sequence[str]) -> int:
-        """Count the codes that have one of these hashes."""
-        return len(self._ids_of_hashes(hashes))
+    def taken(self, hashes: Sequence[str]) -> set[str]:
+        """Return those of the hashes that a code has."""
+        return set(self._ids_of_hashes(hashes))
 
     def stats(self, filters: Filters, *, by: str | None, zone: str) -> list[Any]:
         """Count codes and points; one row a note or day, or one row for all of them.

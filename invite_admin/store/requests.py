@@ -11,6 +11,8 @@ from invite_admin.admin import AUDIT_TABLE
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from invite_admin.model import Actor
     from invite_admin.session import Session
     from invite_admin.shape import Shape
@@ -21,6 +23,15 @@ from {AUDIT_TABLE}
 where request_id = :request_id and action = 'redemption_code.create'
   and (cast(:actor as uuid) is null or actor_user_id = cast(:actor as uuid))
 order by created_at, target_id
+limit :limit
+"""
+
+
+_COUNT = f"""
+select count(*) from {AUDIT_TABLE}
+where request_id = :request_id and action = 'redemption_code.create'
+  and actor_user_id = cast(:actor as uuid)
+  and (cast(:ids as text[]) is null or target_id::text = any(cast(:ids as text[])))
 """
 
 
@@ -40,7 +51,11 @@ class Made:
 
 
 def made_under(
-    session: Session, shape: Shape, request_id: str, actor: Actor | None = None
+    session: Session,
+    shape: Shape,
+    request_id: str,
+    actor: Actor | None = None,
+    limit: int | None = None,
 ) -> list[Made]:
     """Return what was made under a request id.
 
@@ -49,6 +64,7 @@ def made_under(
         shape: Whether and as whom the audit log can be read.
         request_id: The id.
         actor: Only what this actor made; None for everybody's.
+        limit: How many rows at most; None for all.
 
     Raises:
         Unsupported: There is no audit log here, or nobody may read it.
@@ -58,7 +74,7 @@ def made_under(
     if not shape.audit.available:
         raise shape.audit.failure("`--request-id` is blocked here")
     session.become(shape.audit.role)
-    values = {"request_id": request_id, "actor": actor.id if actor else None}
+    values = {"request_id": request_id, "actor": actor.id if actor else None, "limit": limit}
     made = [
         Made(row.id, row.actor_email or "unknown", row.after_value or {})
         for row in session.execute(sa.text(_MADE), values)
@@ -70,3 +86,19 @@ def made_under(
             hint="name the codes by --created-since and --created-until, or by --note",
         )
     return made
+
+
+def count_made(
+    session: Session, shape: Shape, request_id: str, actor: Actor, ids: Sequence[str] | None = None
+) -> int:
+    """Count what an actor made under a request id; ``ids`` counts only these, None all.
+
+    The audit log must be readable.
+    """
+    session.become(shape.audit.role)
+    values = {
+        "request_id": request_id,
+        "actor": actor.id,
+        "ids": None if ids is None else list(ids),
+    }
+    return int(session.execute(sa.text(_COUNT), values).scalar_one())

@@ -35,6 +35,11 @@ _UUIDS = frozenset({"id", "created_by", "redeemed_by", "revoked_by"})
 _BLANK = " \t\n\r\f\v"
 
 
+def quoted(table: sa.TableClause) -> str:
+    """Name the table in SQL that is written by hand; settings allow plain identifiers only."""
+    return f'"{table.schema}"."{table.name}"'
+
+
 class CodesTable:
     """One shape of the table, as one role sees it.
 

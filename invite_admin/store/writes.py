@@ -6,33 +6,44 @@ Each method is one statement on a set of codes, run inside a savepoint by its ca
 from __future__ import annotations
 
 import json
-import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
 from invite_admin import catalogue
-from invite_admin.codes import digest, mask
+from invite_admin.codes import digests, mask
 from invite_admin.errors import Failed
-from invite_admin.store.table import array_of
+from invite_admin.store.bulk import Created, Rows, checksum, copied, new_ids
+from invite_admin.store.table import array_of, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from invite_admin.codes import Secret
-    from invite_admin.model import Actor, Change, Terms
+    from invite_admin.batch import Terms
+    from invite_admin.codes import Secrets
+    from invite_admin.model import Actor, Change
     from invite_admin.session import Session
 
 CODES_A_CALL = 100  # the create function refuses more
 _VOIDED = "revoked_at = now(), revoked_by = cast(:actor as uuid)"
+FEW = 500  # codes up to which one INSERT takes them
+A_CREATE = 2_000  # codes a statement
+A_COPY = 50_000  # codes a COPY
 
 
 class Writes(Protocol):
     """What can be done to codes, whichever way it goes."""
 
-    def create(self, codes: Sequence[Secret], terms: Terms) -> list[str]:
-        """Store codes; return their ids in the same order."""
+    @property
+    def a_piece(self) -> int:
+        """How many codes ``create`` is best given at once, where there are that many."""
+
+    def create(self, codes: Secrets, terms: Terms, advance: Callable[[int], None]) -> Created:
+        """Store codes; ``advance`` is told how many were sent."""
+
+    def without_copy(self) -> Writes | None:
+        """Return the same without COPY; None where it uses none."""
 
     def revoke(self, ids: Sequence[str]) -> set[str]:
         """Void codes; return the ids of those that were."""
@@ -50,18 +61,32 @@ class DirectWrites:
         table: The table.
         actor: Becomes ``created_by`` and ``revoked_by``.
         revocable: Whether the table has ``revoked_at``.
+        copies: Whether many codes go by COPY, which row-level security refuses.
     """
 
     session: Session
     table: sa.TableClause
     actor: Actor
     revocable: bool
+    copies: bool = True
 
-    def create(self, codes: Sequence[Secret], terms: Terms) -> list[str]:
+    @property
+    def a_piece(self) -> int:
+        """How many codes ``create`` is best given at once, where there are that many."""
+        return A_COPY if self.copies else A_CREATE
+
+    def without_copy(self) -> DirectWrites | None:
+        """Return the same without COPY; None where it uses none."""
+        return replace(self, copies=False) if self.copies else None
+
+    def create(self, codes: Secrets, terms: Terms, advance: Callable[[int], None]) -> Created:
         """Store codes under ids made here, so that they pair by position."""
-        ids = [str(uuid.uuid4()) for _ in codes]
+        if self.copies and len(codes) > FEW:
+            rows = Rows(codes, terms, self.actor.id, advance)
+            return copied(self.session, quoted(self.table), rows)
+        ids, hashes = new_ids(len(codes)), digests(codes)
         statement = sa.text(
-            f"""insert into {_quoted(self.table)}
+            f"""insert into {quoted(self.table)}
                     (id, code_hash, code_mask, credits, expires_at, note, created_by)
                 select id, hash, mask, :points, :expires_at, :note, cast(:actor as uuid)
                 from unnest(cast(:ids as uuid[]), cast(:hashes as text[]), cast(:masks as text[]))
@@ -71,7 +96,7 @@ class DirectWrites:
             statement,
             {
                 "ids": ids,
-                "hashes": [str(digest(code)) for code in codes],
+                "hashes": list(hashes),
                 "masks": [mask(code) for code in codes],
                 "points": terms.points,
                 "expires_at": terms.expires_at,
@@ -79,7 +104,8 @@ class DirectWrites:
                 "actor": self.actor.id,
             },
         )
-        return ids if result.rowcount == len(ids) else []
+        advance(len(codes))
+        return Created(ids if result.rowcount == len(ids) else [], checksum(hashes))
 
     def revoke(self, ids: Sequence[str]) -> set[str]:
         """Void those of the codes that are neither redeemed nor revoked."""
@@ -106,7 +132,7 @@ class DirectWrites:
         """Change what is unused; whoever runs it waits for no lock, or for a single code's."""
         unused = "c.redeemed_at is null" + (" and c.revoked_at is null" if self.revocable else "")
         return sa.text(
-            f"""update {_quoted(self.table)} c set {assignments}
+            f"""update {quoted(self.table)} c set {assignments}
                 where c.id = any(cast(:ids as uuid[])) and {unused} {rest}"""
         )
 
@@ -124,31 +150,26 @@ class FunctionWrites:
     session: Session
     actor: Actor
     request_id: str
+    a_piece = A_CREATE
 
-    def create(self, codes: Sequence[Secret], terms: Terms) -> list[str]:
+    def without_copy(self) -> None:
+        """Return None: no function uses COPY."""
+
+    def create(self, codes: Secrets, terms: Terms, advance: Callable[[int], None]) -> Created:
         """Store codes, at most ``CODES_A_CALL`` a call; the function answers in input order."""
-        expires_at = terms.expires_at.isoformat() if terms.expires_at else None
-        objects = [
-            {
-                "codeHash": digest(code),
-                "codeMask": mask(code),
-                "credits": terms.points,
-                "expiresAt": expires_at,
-                "note": terms.note,
-            }
-            for code in codes
-        ]
-        batches = [
-            json.dumps(objects[start : start + CODES_A_CALL])
-            for start in range(0, len(objects), CODES_A_CALL)
-        ]
-        statement = self._over("cast(:batches as jsonb[])", catalogue.CREATE, "each.item")
-        rows = self.session.raw(statement, {"batches": batches, **self._who()}).all()
+        hashes = digests(codes)
+        starts = range(0, len(codes), CODES_A_CALL)
+        each = (slice(start, start + CODES_A_CALL) for start in starts)
+        calls = ",".join(_call(codes[some], hashes[some], terms) for some in each)
+        items = "jsonb_array_elements(cast(:calls as jsonb))"
+        statement = self._over(items, catalogue.CREATE, "each.item")
+        rows = self.session.raw(statement, {"calls": f"[{calls}]", **self._who()}).all()
         if [row.code_mask for row in rows] != [mask(code) for code in codes]:
             raise Failed(
                 "the database answered with other codes than were sent; nothing was stored"
             )
-        return [row.id for row in rows]
+        advance(len(codes))
+        return Created([row.id for row in rows], checksum(hashes))
 
     def revoke(self, ids: Sequence[str]) -> set[str]:
         """Void codes; the first that cannot be fails the statement."""
@@ -171,7 +192,7 @@ class FunctionWrites:
     def _each(
         self, function: str, arguments: str, ids: Sequence[str], values: dict[str, Any]
     ) -> set[str]:
-        statement = self._over("cast(:ids as uuid[])", function, arguments)
+        statement = self._over("unnest(cast(:ids as uuid[]))", function, arguments)
         rows = self.session.raw(statement, {"ids": array_of(ids), **values, **self._who()})
         answered = [row.id for row in rows]
         if sorted(answered) != sorted(ids):
@@ -181,10 +202,10 @@ class FunctionWrites:
         return set(answered)
 
     def _over(self, items: str, function: str, arguments: str) -> sa.TextClause:
-        """Call a function once an item, in order, in one statement."""
+        """Call a function once an item of a set, in order, in one statement."""
         return sa.text(
             f"""select f.id::text as id, f.code_mask
-                from unnest({items}) with ordinality as each (item, number)
+                from {items} with ordinality as each (item, number)
                 cross join lateral public.{function}(
                     cast(:actor_id as uuid), cast(:actor_email as text),
                     cast(:actor_role as text), cast(:request_id as text), {arguments}
@@ -201,6 +222,13 @@ class FunctionWrites:
         }
 
 
-def _quoted(table: sa.TableClause) -> str:
-    """Name the table in SQL that is written by hand; settings allow plain identifiers only."""
-    return f'"{table.schema}"."{table.name}"'
+def _call(codes: Sequence[str], hashes: Sequence[str], terms: Terms) -> str:
+    """Return the codes of one call as the create function takes them."""
+    expires_at = terms.expires_at.isoformat() if terms.expires_at else None
+    shared = {"credits": terms.points, "expiresAt": expires_at, "note": terms.note}
+    return json.dumps(
+        [
+            {"codeHash": found, "codeMask": mask(code), **shared}
+            for code, found in zip(codes, hashes, strict=True)
+        ]
+    )

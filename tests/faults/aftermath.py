@@ -62,7 +62,7 @@ POINTS: Final = (
     Point("the pending file synced", ("os:fsync", "after", "die"), WHOLE, NO, NO),
     Point(
         "the pending file and its folder synced",
-        ("invite_admin.pending:write", "after", "die"),
+        ("invite_admin.draft:Draft.finish", "after", "die"),
         WHOLE, NO, NO,
     ),
     Point("before COMMIT", (COMMIT, "before", "die"), WHOLE, NO, NO),

@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Final
 
 from batches import line, stored
 from databases import TESTERS
-from faults.aftermath import CODES, check, clear
+from faults.aftermath import (
+    CODES,
+    COMMIT,
+    armed,
+    check,
+    clear,
+    database_user,
+    pending_of,
+    resumed,
+)
 from faults.tally import TALLY, times
+from gates import FULL, HEAVY, crowded
 from stock import BOTH_WAYS, check_sound, make, make_many, outcomes, revoked
+from waiting import await_gone
 
 if TYPE_CHECKING:
     from databases import Database
@@ -96,3 +107,18 @@ def test_redeemed_meanwhile(invite: Invite, database: Database) -> None:
             voided = Counter(row["id"] for row in told if row["outcome"] == "revoked")
             assert dict.fromkeys(gone, 1) == dict(voided)
             check_sound(database)
+
+
+@BOTH_WAYS
+def test_resumed_at_a_full_gate(database: Database, invite: Invite, login: str) -> None:
+    """A batch that is taken up again needs a place as a new one does, and is kept without."""
+    path = invite.folder / "codes.jsonl"
+    command = line(HEAVY, 7, "--output", str(path))
+    assert -9 == invite(*command, login=login, env=armed((COMMIT, "before", "die"))).exit_code
+    await_gone(database, database_user(login))
+    with crowded(database, *FULL):
+        done = resumed(invite, path, login)
+    assert 8 == done.exit_code, done.stderr
+    assert (0, True) == (stored(database), pending_of(path).exists())
+    again = resumed(invite, path, login)
+    assert (0, HEAVY) == (again.exit_code, stored(database)), again.stderr

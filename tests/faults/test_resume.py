@@ -23,6 +23,7 @@ from faults.aftermath import (
 )
 from faults.tally import TALLY, times
 from lossy import Cut, lossy
+from tap import tapped
 from waiting import await_gone, until
 
 if TYPE_CHECKING:
@@ -120,8 +121,13 @@ def test_another_actor(invite: Invite, database: Database, arm: Arm) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "words"),
-    [({"codes_per_batch": 11}, "over a limit"), ({"points_per_code": 6}, "over a limit")],
-    ids=["codes", "points"],
+    [
+        ({"codes_per_batch": 11}, "over a limit"),
+        ({"points_per_code": 6}, "over a limit"),
+        ({"codes_per_hour": 11}, "over a limit: codes_per_hour: 0 of 11 used, 12 wanted"),
+        ({"points_open": 83}, "over a limit: points_open: 0 of 83 used, 84 wanted, 1 too many"),
+    ],
+    ids=["codes", "points", "an hour", "open"],
 )
 def test_limits(invite: Invite, database: Database, limits: dict[str, int], words: str) -> None:
     """Limits hold for what is stored now, and the file is kept; they do not for what is stored."""
@@ -129,7 +135,10 @@ def test_limits(invite: Invite, database: Database, limits: dict[str, int], word
     killed(invite, path, "admin_runtime", BEFORE)
     await_gone(database)
     over = {"limits": limits}
-    done = invite("generate", "--resume", f"{path}.pending", settings=over)
+    with tapped(database.url("admin_runtime")) as (url, heard):
+        way = {"INVITE_DATABASE_URL": url}
+        done = invite("generate", "--resume", f"{path}.pending", env=way, settings=over)
+        assert [] == [text for text in heard.statements() if "admin_create" in text]
     assert (9, 0) == (done.exit_code, stored(database))
     assert words in done.stderr
     recover(invite, database, path, "admin_runtime")
@@ -172,6 +181,22 @@ def test_final_file(invite: Invite, database: Database, login: str, arm: Arm) ->
     assert (2, hint) == (late.exit_code, late.stderr.splitlines()[-1])
     path.unlink()
     assert CODES == len(check(invite, database, other))
+
+
+@pytest.mark.parametrize("change", [lambda data: data + b"\n", lambda data: data[:-1]])
+def test_nearly_the_same(
+    invite: Invite, database: Database, change: Callable[[bytes], bytes]
+) -> None:
+    """A file that begins with the batch and goes on, or ends too early, is not the batch's."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", ("invite_admin.pending:remove", "before", "die"))
+    whole = path.read_bytes()
+    path.write_bytes(change(whole))
+    done = resumed(invite, path, "admin_runtime")
+    assert (1, change(whole)) == (done.exit_code, path.read_bytes())
+    path.write_bytes(whole)
+    recover(invite, database, path, "admin_runtime")
+    assert not pending_of(path).exists()
 
 
 def test_same_id_used_since(invite: Invite, database: Database) -> None:

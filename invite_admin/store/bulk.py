@@ -1,0 +1,105 @@
+"""Many codes at once: one streamed COPY, which takes rows about as fast as the server stores them.
+
+Texts are built in blocks, so that the server works on one while the next is made.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from invite_admin.codes import digests, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from invite_admin.batch import Terms
+    from invite_admin.codes import Secrets
+    from invite_admin.session import Session
+
+A_BLOCK = 1_000  # rows, about 180 KB
+SUMMED = 12  # hex digits of a hash that a checksum counts
+_COLUMNS = "id, code_hash, code_mask, credits, expires_at, note, created_by"
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_VARIANTS = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+
+
+@dataclass(frozen=True)
+class Created:
+    """What a piece of a batch was stored as.
+
+    Attributes:
+        ids: The codes' ids, in the same order; none where the database stored another number.
+        checksum: Of the hashes that were sent, as ``checksum`` has it.
+    """
+
+    ids: Sequence[str]
+    checksum: int
+
+
+class Rows:
+    """Codes as blocks of COPY's text format; to be read once.
+
+    Args:
+        codes: The codes.
+        terms: What each is worth.
+        created_by: The actor's id.
+        advance: Told how many rows were sent.
+
+    Attributes:
+        ids: The codes' ids, in the same order.
+        checksum: Of the hashes sent so far.
+    """
+
+    def __init__(
+        self, codes: Secrets, terms: Terms, created_by: str, advance: Callable[[int], None]
+    ) -> None:
+        self.ids, self.checksum = new_ids(len(codes)), 0
+        self._codes, self._advance = codes, advance
+        self._tail = _tail(terms, created_by)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in range(0, len(self.ids), A_BLOCK):
+            end = start + A_BLOCK
+            ids, codes = self.ids[start:end], self._codes[start:end]
+            hashes = digests(codes)
+            self.checksum += checksum(hashes)
+            cells = zip(ids, hashes, map(mask, codes), strict=True)
+            yield "".join(f"{i}\t{h}\t{m}\t{self._tail}" for i, h, m in cells).encode()
+            self._advance(len(ids))
+
+
+def copied(session: Session, table: str, rows: Rows) -> Created:
+    """Store codes by one COPY into the table of this quoted name."""
+    statement = f"copy {table} ({_COLUMNS}) from stdin (encoding 'UTF8')"
+    whole = session.copy(statement, rows) == len(rows.ids)
+    return Created(rows.ids if whole else [], rows.checksum)
+
+
+def _tail(terms: Terms, created_by: str) -> str:
+    """Return what every line has in common, its end."""
+    shared = (
+        str(terms.points),
+        r"\N" if terms.expires_at is None else terms.expires_at.isoformat(),
+        r"\N" if terms.note is None else terms.note.translate(_ESCAPES),
+        created_by,
+    )
+    return "\t".join(shared) + "\n"
+
+
+def checksum(hashes: Iterable[str]) -> int:
+    """Return the sum of the first ``SUMMED`` digits of each hash, which the server sums too."""
+    return sum(int(found[:SUMMED], 16) for found in hashes)
+
+
+def new_ids(count: int) -> list[str]:
+    """Return random ids: uuids of version 4 and of RFC 9562's variant, as text."""
+    return list(_ids(secrets.token_bytes(16 * count).hex()))
+
+
+def _ids(digits: str) -> Iterator[str]:
+    for at in range(0, len(digits), 32):
+        one = digits[at : at + 32]
+        variant = _VARIANTS[one[16]]
+        yield f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
