@@ -12,14 +12,15 @@ import click
 from invite_admin import columns, errors
 from invite_admin.cli import cli
 from invite_admin.commands import check
-from invite_admin.keys import known_settings
-from invite_admin.settings import Limits, Timeouts
+from invite_admin.keys import known_in, known_settings
+from invite_admin.settings import Limits, Smoke, Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from invite_admin.report import Column
 
+_DEFAULTS = {False: "false", (): "none"}
 PAGE = Path(__file__).with_name("reference.md")
 KEYS: dict[str, Sequence[Column]] = {
     "generate": columns.GENERATED,
@@ -30,6 +31,7 @@ KEYS: dict[str, Sequence[Column]] = {
     "update": columns.UPDATED,
     "stats": columns.STATS,
     "check": check.COLUMNS,
+    "smoke, one object a crowd": columns.SMOKE,
     "sandbox status": columns.SANDBOX,
     "sandbox redeem": columns.SANDBOX_REDEEMED,
 }
@@ -48,6 +50,10 @@ def page() -> str:
             "masks, ids and notes are text; points, counts, positions and shares are numbers."
         ),
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
+        (
+            "Times of `smoke` are in seconds: `first` to the first answer, `whole` with the "
+            "repeats, each for half of the people, for 95 of 100, and for the last."
+        ),
         (
             "A capability of `check` has `name available via reason`, a finding `level code "
             "message hint`, `gate` has `running running_at_most waiting waiting_at_most full`, "
@@ -73,7 +79,10 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
 
 def _exit_codes() -> str:
     rows = ["| exit | word | when |", "| --- | --- | --- |"]
-    rows.append("| 0 | ok | Done; also a list with no rows, or whose reader left. |")
+    rows.append(
+        "| 0 | ok | Done; also a list with no rows, or whose reader left, and a watch that Ctrl-C "
+        "ended. |"
+    )
     for kind in errors.failures():
         meaning = (kind.__doc__ or "").splitlines()[0]
         rows.append(f"| {kind.exit_code} | {kind.word} | {meaning} |")
@@ -89,6 +98,11 @@ def _settings() -> str:
             f"| {'none: no such limit' if f.default is None else f.default} |"
             for f in fields(kind)
         ]
+    forms = known_in("smoke")
+    rows += [
+        f"| `[smoke] {f.name}` | {forms[f.name]} | {_DEFAULTS.get(f.default, f.default)} |"
+        for f in fields(Smoke)
+    ]
     return "\n".join(rows)
 
 

@@ -19,8 +19,13 @@ class TimeUp(Exception):
 
 
 @contextmanager
-def bounded(seconds: float, say: Callable[[str], None], waiting: str) -> Iterator[None]:
+def bounded(
+    seconds: float, say: Callable[[str], None], waiting: str
+) -> Iterator[Callable[[], None]]:
     """Let what stands inside take at most ``seconds``; say that it waits.
+
+    Yields:
+        Called between two waits: the bound holds for each of them, and begins anew.
 
     Args:
         seconds: The bound.
@@ -30,19 +35,25 @@ def bounded(seconds: float, say: Callable[[str], None], waiting: str) -> Iterato
     Raises:
         TimeUp: The bound was reached.
     """
-    end = time.monotonic() + seconds
+    silent = min(SILENT, seconds)
+    begun = time.monotonic()
+
+    def anew() -> None:
+        nonlocal begun
+        begun = time.monotonic()
 
     def ring(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-        left = end - time.monotonic()
-        if left <= 0:
+        waited = time.monotonic() - begun
+        if waited >= seconds:
             raise TimeUp
-        say(f"{waiting}, at most {seconds:g} s")
-        signal.setitimer(signal.ITIMER_REAL, left)
+        if waited >= silent:
+            say(f"{waiting}, at most {seconds:g} s")
+        signal.setitimer(signal.ITIMER_REAL, (seconds if waited >= silent else silent) - waited)
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, min(SILENT, seconds))
+    signal.setitimer(signal.ITIMER_REAL, silent)
     try:
-        yield
+        yield anew
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

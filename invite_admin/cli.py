@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 import signal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from invite_admin import __version__, commands, errors, sinks
-from invite_admin.params import File
-from invite_admin.record import Log, Record
-from invite_admin.refusals import reworded
-from invite_admin.run import NOTHING_CHANGED, Run
+from invite_admin import __version__, errors, sinks
+from invite_admin.commands import Commands
+from invite_admin.paths import File
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
+    from invite_admin.record import Log
+    from invite_admin.run import Run
+
 
 LOG_FILE = "log_file"
 
 
-class Commands(click.Group):
-    """The commands, one a module of ``invite_admin.commands``, loaded when they are asked for."""
+class _Tool(Commands):
+    """The whole command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line; where it is refused, that still goes into the log it names."""
@@ -40,41 +38,6 @@ class Commands(click.Group):
         except click.UsageError:
             _find_log(self, ctx, given)
             raise
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
-        """Return the names of the commands."""
-        return sorted(_modules())
-
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - Click's signature
-        cmd_name: str,
-    ) -> click.Command | None:
-        """Load one command; None where there is none of that name."""
-        module = _modules().get(cmd_name)
-        if module is None:
-            return None
-        found = importlib.import_module(f"{commands.__name__}.{module}")
-        command: click.Command = found.command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line; suggest one whose name is near."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.exceptions.NoSuchCommand as error:
-            names = self.list_commands(ctx)
-            raise click.exceptions.NoSuchCommand(
-                error.command_name, possibilities=names, ctx=ctx
-            ) from None
-
-
-@cache
-def _modules() -> dict[str, str]:
-    """Return the commands' names, each with its module's."""
-    return {m.name.rstrip("_"): m.name for m in pkgutil.iter_modules(commands.__path__)}
 
 
 @dataclass
@@ -94,6 +57,8 @@ class Call:
 
 def _open_log(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 - Click's signature
     """Open the log before the rest of the command line is read, so that refusals are in it."""
+    from invite_admin.record import Log  # noqa: PLC0415 - not for the help
+
     if path is not None and not ctx.resilient_parsing:
         ctx.ensure_object(Call).log = Log(path)
 
@@ -104,12 +69,14 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
     ctx.ignore_unknown_options = ctx.resilient_parsing = True
     found, _, _ = command.make_parser(ctx).parse_args(arguments)
     path = found.get(LOG_FILE)
+    from invite_admin.record import Log  # noqa: PLC0415 - not for the help
+
     if call.log is None and isinstance(path, str):
         with suppress(click.UsageError):  # it is what was refused
             call.log = Log(File().convert(path, None, ctx))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Tool, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
     type=File(),
@@ -140,6 +107,8 @@ def cli(
     The database comes from INVITE_DATABASE_URL, or from libpq's own variables. Codes are shown
     once, by `generate`; every other command shows masks.
     """
+    from invite_admin.run import Run  # noqa: PLC0415 - not for the help
+
     call = ctx.ensure_object(Call)
     user_folder = Path(click.get_app_dir("invite"))
     ctx.obj = call.run = Run(config, sandbox, user_folder, closed=call.closed, log=call.log)
@@ -164,6 +133,8 @@ def run(arguments: Sequence[str], *, closed: bool = False) -> int:
         _tell(error)
     exit_code, word = (error.exit_code, error.word) if error else (0, "ok")
     if call.log is not None:
+        from invite_admin.record import Record  # noqa: PLC0415 - not for the help
+
         record = call.run.record if call.run else Record()
         call.log.write(record, exit_code, word, _speaker().say)
     return exit_code
@@ -176,9 +147,11 @@ def _failure(arguments: Sequence[str], call: Call) -> errors.InviteError | None:
     except errors.InviteError as error:
         return error
     except click.UsageError as error:
+        from invite_admin.refusals import reworded  # noqa: PLC0415 - not for the help
+
         return reworded(error, cli)
     except (click.Abort, KeyboardInterrupt, errors.TerminationSignal) as stop:
-        return errors.stopped(stop, NOTHING_CHANGED)
+        return errors.stopped(stop, "nothing was changed")
     except OSError as error:  # the help, for one, could not be written
         sinks.give_up(sys.stdout)
         return errors.Failed(f"the operating system refused: {error.strerror}")
@@ -193,6 +166,8 @@ def _tell(error: errors.InviteError) -> None:
 
 
 def _speaker() -> Run:
+    from invite_admin.run import Run  # noqa: PLC0415 - not for the help
+
     return Run(None, sandbox=False, user_folder=Path())
 
 

@@ -78,3 +78,12 @@ SANDBOX = (
 )
 
 SANDBOX_REDEEMED = (Column("mask", _MASK), Column("email"), Column("balance", _NUMBER))
+
+SMOKE = (
+    *(Column(key, _NUMBER) for key in ("tier", "users", "attempts", "redeemed", "refused")),
+    *(Column(key, _NUMBER) for key in ("busy", "errors", "double", "busy_share")),
+    *(Column(key, _NUMBER) for key in ("points_credited", "points_expected")),
+    *(Column(key, _NUMBER) for key in ("first_p50", "first_p95", "first_max")),
+    *(Column(key, _NUMBER) for key in ("whole_p50", "whole_p95", "whole_max")),
+    Column("met"),
+)

@@ -52,31 +52,34 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def parameters(settings: Settings, say: Callable[[str], None]) -> dict[str, str]:
+def parameters(
+    settings: Settings, say: Callable[[str], None], variable: str = URL_VARIABLE
+) -> dict[str, str]:
     """Return libpq's connection parameters for these settings.
 
     Args:
         settings: Where the URL and the connect timeout come from.
         say: Told, as hints, what was left out.
+        variable: What the URL is called in messages.
 
     Raises:
         BadInput: No database is configured, or the text cannot be read as one.
     """
     _drop_startup_variables(os.environ, say)
     if settings.database is not None:
-        found = _parse(settings.database.strip(), say)
+        found = _parse(settings.database.strip(), say, variable)
     elif configured(settings):
         found = {}
     else:
         raise BadInput(
-            f"no database is configured; set {URL_VARIABLE}",
+            f"no database is configured; set {variable}",
             hint="or PGHOST, PGSERVICE or PGDATABASE, or try `invite --sandbox`",
         )
     named = {**found, **{k: os.environ.get(f"PG{k.upper()}", "") for k in ("host", "service")}}
     if settings.database is not None and not any(
         found.get(key) or named.get(key) for key in ("host", "hostaddr", "service")
     ):
-        raise BadInput(f"{URL_VARIABLE} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
+        raise BadInput(f"{variable} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
     return {**found, **_ours(found, settings.timeouts.connect), **_password_file(found, say)}
 
 
@@ -115,39 +118,39 @@ def _ours(found: dict[str, str], connect: int) -> dict[str, str]:
     }
 
 
-def _parse(text: str, say: Callable[[str], None]) -> dict[str, str]:
+def _parse(text: str, say: Callable[[str], None], variable: str) -> dict[str, str]:
     from psycopg import Error  # noqa: PLC0415 - heavy; only a command that runs needs it
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - likewise
 
     text = re.sub(r"^postgres(?:ql)?(?:\+[a-z0-9_]+)?://", "postgresql://", text)
     if text.startswith("postgresql://"):
         if _PLACEHOLDER.search(unquote(text.rpartition("@")[0])):
-            raise _placeholder()
-        text = _without_foreign(text, say)
+            raise _placeholder(variable)
+        text = _without_foreign(text, say, variable)
     try:
         found = {k: str(v) for k, v in conninfo_to_dict(text).items() if v is not None}
     except (Error, UnicodeError):
         raise BadInput(
-            f"{URL_VARIABLE} cannot be read as a PostgreSQL connection string",
+            f"{variable} cannot be read as a PostgreSQL connection string",
             hint="postgresql://LOGIN:PASSWORD@HOST:PORT/DATABASE; in LOGIN and PASSWORD write "
             "@ : / ? # % and blanks as %40 %3A %2F %3F %23 %25 %20; "
             "after the ? only PostgreSQL's own parameters",
         ) from None
     if _PLACEHOLDER.fullmatch(found.get("password", "")) or found.get("password") == "PASSWORD":
-        raise _placeholder()
+        raise _placeholder(variable)
     if found.pop("options", None):
-        say(_left_out(f"`options` in {URL_VARIABLE}"))
+        say(_left_out(f"`options` in {variable}"))
     return found
 
 
-def _placeholder() -> BadInput:
+def _placeholder(variable: str) -> BadInput:
     return BadInput(
-        f"{URL_VARIABLE} still holds a placeholder where the password belongs",
+        f"{variable} still holds a placeholder where the password belongs",
         hint="put the login's password there, or leave it out and use a password file (~/.pgpass)",
     )
 
 
-def _without_foreign(url: str, say: Callable[[str], None]) -> str:
+def _without_foreign(url: str, say: Callable[[str], None], variable: str) -> str:
     address, mark, query = url.partition("?")
     kept: list[str] = []
     dropped: list[str] = []
@@ -155,7 +158,7 @@ def _without_foreign(url: str, say: Callable[[str], None]) -> str:
         key = unquote(pair.partition("=")[0]).lower()
         (dropped if key in FOREIGN else kept).append(pair if key not in FOREIGN else key)
     for key in dropped:
-        say(_left_out(f"`{key}` in {URL_VARIABLE}"))
+        say(_left_out(f"`{key}` in {variable}"))
     return address + (mark + "&".join(kept) if kept else "")
 
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.types.datetime import TimestamptzLoader
+from psycopg.adapt import Loader
+from psycopg.pq import TransactionStatus
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -22,9 +25,24 @@ from invite_admin.session import Session, told
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from psycopg.abc import Buffer
+    from psycopg.abc import AdaptContext, Buffer
 
     from invite_admin.settings import Settings
+
+
+_QUIET = "invite"
+
+
+class _QuietDialect(PGDialect_psycopg):
+    """psycopg's, but it asks the server nothing: what it would learn is for reflection and DDL."""
+
+    supports_statement_cache = True
+
+    def initialize(self, connection: sa.Connection) -> None:
+        """Ask nothing."""
+
+
+registry.register(f"postgresql.{_QUIET}", __name__, _QuietDialect.__name__)
 
 
 class Database:
@@ -42,7 +60,7 @@ class Database:
         self.settings = settings
         self._say = say
         self._engine = sa.create_engine(
-            "postgresql+psycopg://",
+            f"postgresql+{_QUIET}://",
             creator=_creator(conninfo.parameters(settings, say)),
             poolclass=NullPool,
             isolation_level="READ COMMITTED",
@@ -50,26 +68,29 @@ class Database:
             hide_parameters=True,
         )
 
-    def _connect(self) -> sa.Connection:
+    def _connect(self, *, patient: bool) -> sa.Connection:
         """Connect; a server that is starting or failing over is waited for, within bounds."""
 
         def once() -> sa.Connection:
             with told():
                 return self._engine.connect()
 
+        if not patient:
+            return once()
         return retried(once, self._say, CONNECTS * self.settings.timeouts.connect)
 
     @contextmanager
-    def transaction(self, *, writing: bool) -> Iterator[Session]:
+    def transaction(self, *, writing: bool, patient: bool = True) -> Iterator[Session]:
         """Connect and open one transaction; it is rolled back unless ``commit`` was called.
 
         Args:
             writing: False makes the server refuse every write.
+            patient: False tries to connect once only.
 
         Raises:
             InviteError: The server cannot be reached, or refuses the login.
         """
-        connection = self._connect()
+        connection = self._connect(patient=patient)
         driver = connection.connection.driver_connection
         try:
             yield Session(connection, self.settings, writing=writing)
@@ -77,12 +98,18 @@ class Database:
             _close(connection, driver)
 
 
-class _TolerantLoader(TimestamptzLoader):
+class _TolerantLoader(Loader):
     """Reads a timestamptz; one that Python cannot hold stays text, so one bad row kills no list."""
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        kind = psycopg.adapters.get_loader(oid, self.format)
+        assert kind is not None  # noqa: S101 - psycopg knows the type
+        self._loader = kind(oid, context)
 
     def load(self, data: Buffer) -> Any:  # noqa: ANN401 - a datetime, or text
         try:
-            return super().load(data)
+            return self._loader.load(data)
         except psycopg.DataError:
             text = bytes(data).decode()
             return text.replace(" ", "T", 1) if text[:1].isdigit() else text
@@ -104,6 +131,8 @@ def _creator(parameters: dict[str, str]) -> Callable[[], psycopg.Connection[Any]
 
 def _close(connection: sa.Connection, driver: Any) -> None:  # noqa: ANN401 - SQLAlchemy's word for it
     """Roll back what was not committed and disconnect, whatever state the connection is in."""
+    if driver.info.transaction_status is TransactionStatus.ACTIVE:  # a COPY that was not read out
+        driver.close()
     with suppress(SQLAlchemyError, psycopg.Error):
         connection.close()
     driver.close()

@@ -116,6 +116,16 @@ def taken(path: Path) -> bool:
     return True
 
 
+def require_possible(*paths: Path) -> None:
+    """Refuse before anything is sent the names that no file can have.
+
+    Raises:
+        Failed: One of them is too long, say.
+    """
+    for path in paths:
+        taken(path)
+
+
 def _gone(path: Path) -> bool:
     """Tell whether a path begins in a working folder that was removed."""
     try:
@@ -155,6 +165,9 @@ class Compared:
     def write(self, data: bytes) -> None:
         """Compare some bytes."""
         self.same = self.same and self._file.read(len(data)) == data
+
+    def flush(self) -> None:
+        """Do nothing: what was compared is known."""
 
     def finish(self) -> None:
         """Find out whether the file goes on."""

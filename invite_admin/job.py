@@ -5,14 +5,16 @@ The order of delivery and COMMIT is the tool's first promise, so it stands here 
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+import time
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from invite_admin import errors, limits, output, sinks
 from invite_admin.codes import shown_path
 from invite_admin.commits import Commits
-from invite_admin.delivery import Delivery, ToFile, ToOutput, withdrawn
+from invite_admin.delivery import Delivery, ToOutput, withdrawn
+from invite_admin.filed import ToFile
 from invite_admin.limits import Demand
 from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
@@ -59,11 +61,36 @@ class Job:
             with self.opened(writing=False) as store:
                 report = ask(store)
                 try:
-                    with taken_back(sink):
-                        output.emit(report, self.target.form, sink, style)
+                    with taken_back(sink), self._counting() as done:
+                        output.emit(report, self.target.form, sink, style, done)
                 except sinks.ReaderLeft:
                     return
             self._close(report)
+
+    def follow(self, begin: Callable[[Callable[[float], None]], Report]) -> None:
+        """Write what happens as it happens, until Ctrl-C, or until the reader leaves.
+
+        Args:
+            begin: Given the wait between two looks, returns a report whose rows have no end.
+        """
+        with self.run.stoppable(), suppress(KeyboardInterrupt, sinks.ReaderLeft):
+            sink, style = self.target.open(self.run)
+
+            def pause(seconds: float) -> None:
+                sink.flush()
+                time.sleep(seconds)
+
+            report = begin(pause)
+            try:
+                output.emit(report, self.target.form, sink, style)
+            finally:
+                sink.finish()
+
+    def _counting(self) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how far the writing of a file is; on a terminal the rows themselves show it."""
+        if self.target.path:
+            return self.run.progress(None, "written")
+        return nullcontext(lambda _rows: None)
 
     def deliver(self, make: Callable[[Store, Batches], Report | None]) -> None:
         """Make something new: the result is delivered first, then stored.
@@ -110,7 +137,7 @@ class Job:
         """
         store.session.settle()
         if made := report.batch:
-            limits.hold(store, self.run, Demand.of(len(made.codes), made.terms.points))
+            limits.hold(store, self.run, Demand.of(made.count, made.terms.points))
         self.run.truth = delivery.undone
         delivery.hand_over(report)
         try:
@@ -166,17 +193,25 @@ class Job:
         self._close(report)
 
     @contextmanager
-    def opened(self, *, writing: bool) -> Iterator[Store]:
-        """Connect, name where the command acts, and check what it needs."""
+    def opened(self, *, writing: bool, again: bool = False) -> Iterator[Store]:
+        """Connect, name where the command acts, and check what it needs.
+
+        Args:
+            writing: False makes the server refuse every write.
+            again: Whether the command named the place before, and waits by itself for a server
+                that is away.
+        """
         if self.writes:
             self.run.settings.require_actor()
         from invite_admin.database import Database  # noqa: PLC0415 - heavy
         from invite_admin.store import Store, look  # noqa: PLC0415 - heavy
 
         settings = self.run.settings
-        with Database(settings, self.run.say).transaction(writing=writing) as session:
+        database = Database(settings, _nobody if again else self.run.say)
+        with database.transaction(writing=writing, patient=not again) as session:
             store = Store(session, look(session, settings), settings, self.run.say)
-            self._announce(store)
+            if not again:
+                self._announce(store)
             store.require(self.needs)
             if self.writes:
                 self.run.record.actor = settings.actor
@@ -205,3 +240,8 @@ class Job:
             self.run.say(line)
         if report.verdict:
             raise report.verdict
+
+
+def _nobody(line: str) -> None:
+    """Say it to nobody: it was said before."""
+    del line

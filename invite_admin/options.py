@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import names, params
+from invite_admin import names, params, paths
 from invite_admin.chosen import Chosen
 from invite_admin.errors import BadInput
-from invite_admin.job import Job
 from invite_admin.model import Status
 from invite_admin.output import FORMATS
-from invite_admin.run import Run, Target
 from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from invite_admin.codes import Name
     from invite_admin.model import Capability
     from invite_admin.report import Report
+    from invite_admin.run import Run, Target
     from invite_admin.store import Store
 
     Function = Callable[..., Any]
@@ -51,6 +50,8 @@ def database_command(*needs: Capability) -> Callable[[Function], DatabaseCommand
         @click.pass_obj
         @functools.wraps(function)
         def callback(run: Run, /, target: Target, **given: Any) -> None:  # noqa: ANN401 - each command's own
+            from invite_admin.job import Job  # noqa: PLC0415 - only a command that runs needs it
+
             def ask(store: Store) -> Report:
                 found: Report = function(store, run=run, **given)
                 return found
@@ -90,7 +91,7 @@ def report_options(function: Function) -> Function:
     )
     @click.option(
         "--output",
-        type=params.File(result=True),
+        type=paths.File(result=True),
         metavar="FILE",
         help="Write the result to FILE, which must not exist (mode 0600).",
     )
@@ -105,8 +106,11 @@ def report_options(function: Function) -> Function:
         bom: bool,
         **given: Any,  # noqa: ANN401 - each command's own
     ) -> Any:  # noqa: ANN401 - each command's own
+        from invite_admin.run import Target  # noqa: PLC0415 - only a command that runs needs it
+
         path = None if output is None or str(output) == names.STDIN else output
-        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", "table")
+        usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
+        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", usual)
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
         return function(*args, target=Target(chosen, path, raw, bom), **given)
@@ -149,7 +153,7 @@ def name_options(function: Function) -> Function:
     @click.argument("words", nargs=-1, metavar="[CODE|ID|MASK]... | -")
     @click.option(
         "--from-file",
-        type=params.File(),
+        type=paths.File(),
         metavar="FILE",
         help="Read codes, ids or masks from FILE, one a line, or what `generate` wrote.",
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
@@ -12,26 +11,24 @@ import click
 
 from invite_admin import codes
 from invite_admin.errors import OverLimit
-from invite_admin.files import PENDING
+from invite_admin.paths import Refusal
 from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from invite_admin.record import Log
     from invite_admin.run import Run
     from invite_admin.settings import Limits
 
+SMALLEST_CROWD, LARGEST_CROWD = 3, 100  # people
 REQUEST_ID_LENGTH = 200  # characters, as the audit log has it
+SHORTEST_INTERVAL, LONGEST_INTERVAL = 3, 86_400  # seconds; a look costs the server something
 NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
+_INTERVAL = re.compile(r"([0-9]{1,6})([smh])")
 _DIGITS = re.compile(r"[0-9]{1,18}")
-
-
-class Refusal(click.BadParameter):
-    """A refusal whose message is ours and never holds what was typed."""
 
 
 class WholeNumber(click.ParamType[int]):
@@ -149,41 +146,38 @@ class Expiry(Time):
         return NEVER if value in ("never", NEVER) else super().convert(value, param, ctx)
 
 
-class File(click.Path):
-    """A file's name; never a folder's, and never that of the log.
+class Interval(click.ParamType[int]):
+    """The time between two looks, in seconds: ``5s``, ``1m`` or ``1h``."""
 
-    Args:
-        result: Whether the file is to be made: then it cannot be called a pending one.
-    """
+    name = "time"
 
-    def __init__(self, *, result: bool = False) -> None:
-        super().__init__(readable=False, path_type=Path)
-        self._result = result
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 - Click's signature
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Path:
-        """Return the path; refuse what Path would quietly drop, such as a slash at its end."""
-        if os.path.basename(value) in ("", ".", ".."):  # noqa: PTH119 - Path drops it
-            raise Refusal("must name a file, and no folder", ctx, param)
-        path = Path(value)
-        pending = path.name.endswith(PENDING)
-        if pending and self._result:
-            why = f"must not end in {PENDING}, as a batch does whose end is not known"
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
+        """Return the seconds, ``SHORTEST_INTERVAL`` or more, and at most a day."""
+        if isinstance(value, int):
+            return value
+        match = _INTERVAL.fullmatch(value)
+        seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3_600}[match[2]] if match else 0
+        if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
+            why = f"must be {SHORTEST_INTERVAL}s or more and at most a day, such as 5s or 1m"
             raise Refusal(why, ctx, param)
-        log: Log | None = getattr(ctx and ctx.obj, "log", None)
-        if log and any(map(log.is_at, [path, path.with_suffix("")] if pending else [path])):
-            log.leave()
-            raise Refusal("and --log-file name the same file; nothing was done", ctx, param)
-        return path
+        return seconds
+
+
+class CrowdSize(WholeNumber):
+    """How many people redeem at once: three at least, for three race for one code."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not SMALLEST_CROWD <= number <= LARGEST_CROWD:
+            raise Refusal(f"must be from {SMALLEST_CROWD} to {LARGEST_CROWD}", ctx, param)
+        return number
 
 
 COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")
 POINTS = WholeNumber(lambda limits: limits.points_per_code, "points a code")
 NUMBER = WholeNumber()
+CROWD_SIZE = CrowdSize()
 WHEN_FORMS = FORMS
 
 

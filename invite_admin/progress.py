@@ -16,12 +16,12 @@ class Progress:
     """Rows done, their rate and the time left.
 
     Args:
-        total: Rows in all.
+        total: Rows in all; None where that is not known.
         doing: What is done to them, as in ``stored``.
         draw: Draws a line in the place of the one before.
     """
 
-    def __init__(self, total: int, doing: str, draw: Callable[[str], None]) -> None:
+    def __init__(self, total: int | None, doing: str, draw: Callable[[str], None]) -> None:
         self._total, self._doing, self._draw = total, doing, draw
         self._done = 0
         self._began = time.monotonic()
@@ -37,6 +37,8 @@ class Progress:
 
     def _line(self, passed: float) -> str:
         rate = self._done / passed
+        if self._total is None:
+            return f"{self._done:,} {self._doing}, {rate:,.0f} a second"
         line = f"{self._done:,} of {self._total:,} {self._doing}"
         if not rate:
             return line

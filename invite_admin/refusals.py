@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from invite_admin import errors
-from invite_admin.params import Refusal
+from invite_admin.paths import Refusal
 
 
 def reworded(error: click.UsageError, root: click.Group) -> errors.BadInput:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from invite_admin.batch import Batch
     from invite_admin.errors import InviteError
@@ -47,6 +48,21 @@ class Drawn(str):
     __slots__ = ()
 
 
+class Export(Protocol):
+    """Rows written as csv by the server, without a heading, just as ``output`` would."""
+
+    def __call__(
+        self, zone: tzinfo, done: Callable[[int], None], *, raw: bool
+    ) -> Iterator[bytes] | None:
+        """Yield the rows in pieces; None where the server would write them differently.
+
+        Args:
+            zone: The time zone of times.
+            done: Told how many more rows were written.
+            raw: Whether formulas go without their guard.
+        """
+
+
 class Layout(Enum):
     """How a table for people is laid out."""
 
@@ -64,12 +80,14 @@ class Report:
         rows: Its rows, each with a value a column; read once, perhaps straight from the server.
             Some may be ``Drawn``, where the report is for csv alone.
         layout: OBJECT means exactly one row, given as one JSON object.
-        sections: For OBJECT: the tables that people read in its place.
+        sections: The tables that people read in place of the rows; empty where they read those.
         summary: Lines for standard error, asked for once the result is delivered and true.
         verdict: The failure to end with all the same, once everything was written; None where
             all is well.
         batch: The codes that it delivers; None where it delivers none.
         counts: How many codes had which outcome; empty where nothing was changed.
+        export: Writes the same rows as csv, or None where only Python can; None where there is
+            no such way.
         shared: Values of the last columns, where every row has the same; ``rows`` then has the
             others only, as ids, codes and masks, which every format writes as they are.
     """
@@ -83,6 +101,7 @@ class Report:
     batch: Batch | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     shared: tuple[Any, ...] = ()
+    export: Export | None = None
 
     def full(self) -> Iterator[Sequence[Any]]:
         """Return the rows with a value for each column."""
@@ -91,7 +110,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Section:
-    """One table of an object that people read.
+    """One table that people read.
 
     Attributes:
         title: Its heading.

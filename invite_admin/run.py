@@ -79,6 +79,8 @@ class Run:
             write_role=access.write_role,
             schema=schema,
             table=table,
+            users=Secret(access.users_url),
+            smoke=replace(self.preferences.smoke, accounts=access.users),
             sandbox=True,
         )
 
@@ -108,11 +110,11 @@ class Run:
             self._write(blank + shown)
 
     @contextmanager
-    def progress(self, total: int, doing: str) -> Iterator[Callable[[int], None]]:
+    def progress(self, total: int | None, doing: str) -> Iterator[Callable[[int], None]]:
         """Show on a terminal how far a work of more than a second is; give what counts its rows.
 
         Args:
-            total: Rows in all.
+            total: Rows in all; None where that is not known.
             doing: What is done to them, as in ``stored``.
         """
         if not sys.stderr.isatty():

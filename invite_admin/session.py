@@ -14,10 +14,11 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
 from invite_admin import errors, sqlstates
+from invite_admin.copyout import UNBOUND, CopyOut
 from invite_admin.server import describe, opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sqlalchemy.engine import CursorResult
 
@@ -50,13 +51,34 @@ class Session:
         with told():
             return self._connection.execute(statement, values)
 
-    def stream(self, statement: sa.Executable, size: int) -> Iterator[Any]:
+    def stream(self, statement: sa.Select[Any], size: int) -> Iterator[Any]:
         """Yield the rows of a query from a server-side cursor, ``size`` rows a fetch."""
         # On the statement alone: the connection would keep the options for all that follow.
         streamed = statement.execution_options(stream_results=True, yield_per=size)
         with told(), self._connection.execute(streamed) as result:
             for rows in result.partitions():
                 yield from rows
+
+    def copy_out(self, query: sa.Select[Any], done: Callable[[int], None]) -> Iterator[bytes]:
+        """Yield the rows of a query as csv without a heading, made by the server.
+
+        The server's own timeout would run while the reader reads, so it is off for the rest of the
+        transaction: it bounds here how long the server may send nothing. A reader that is stopped
+        is bounded by the server, where the network tells it.
+
+        Args:
+            query: Selects the cells.
+            done: Told how many more rows were taken.
+
+        Raises:
+            InviteError: By its SQLSTATE.
+        """
+        idle = 1_000 * self._settings.timeouts.idle
+        self.execute(sa.text(UNBOUND), {"idle": str(idle)})
+        plain = query.compile(dialect=self._connection.dialect).construct_expanded_state()
+        copied = CopyOut(self._driver, self._settings.timeouts.statement)
+        with told():
+            yield from copied.rows(plain.statement, plain.parameters, done)
 
     def become(self, role: str | None) -> None:
         """Act as ``role`` from here on in this transaction; None means the login itself.

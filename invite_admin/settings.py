@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "invite.toml"
 URL_VARIABLE = "INVITE_DATABASE_URL"
+USERS_URL_VARIABLE = "INVITE_SMOKE_DATABASE_URL"
+CONFIG_VARIABLE = "INVITE_CONFIG"
 LIBPQ_VARIABLES = ("PGHOST", "PGSERVICE", "PGDATABASE")
 LARGEST = 2**20  # bytes of a settings file
 
@@ -57,12 +59,36 @@ class Timeouts:
 
 
 @dataclass(frozen=True)
+class Smoke:
+    """Whether and with whom ``smoke`` redeems on a database that is not the sandbox.
+
+    Attributes:
+        enabled: Whether it may at all.
+        accounts: The test accounts, by e-mail address or user id; nobody else is touched.
+        p95_seconds: Within how many seconds 95 of 100 people must have their points.
+    """
+
+    enabled: bool = False
+    accounts: tuple[str, ...] = ()
+    p95_seconds: float = 2.0
+
+
+_KINDS: dict[str, type[Limits | Timeouts | Smoke]] = {
+    "limits": Limits,
+    "timeouts": Timeouts,
+    "smoke": Smoke,
+}
+
+
+@dataclass(frozen=True)
 class Settings:
     """All that decides where and as whom the tool acts.
 
     Attributes:
         path: The settings file that counts; None where there is none.
+        named: Whether that file was named, by --config or INVITE_CONFIG.
         database: The URL or connection string; None means libpq's own variables.
+        users: The same for the people whom ``smoke`` plays; None where it is not set.
         actor: E-mail address of who acts; None where none is configured.
         write_role: Role for SET LOCAL ROLE; None means the login writes itself.
         timezone: Zone of times written without an offset, and of times shown.
@@ -70,7 +96,9 @@ class Settings:
     """
 
     path: Path | None = None
+    named: bool = False
     database: Secret | None = field(default=None, repr=False)
+    users: Secret | None = field(default=None, repr=False)
     schema: str = "public"
     table: str = "redemption_codes"
     actor: str | None = None
@@ -78,6 +106,7 @@ class Settings:
     timezone: tzinfo = UTC
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)
+    smoke: Smoke = field(default_factory=Smoke)
     sandbox: bool = False
 
     def require_actor(self) -> str:
@@ -110,7 +139,9 @@ def load(
     variables = os.environ if environment is None else environment
     path = _find(config, user_folder, variables)
     values = _read(path) if path else {}
-    values["database"] = Secret(variables[URL_VARIABLE]) if variables.get(URL_VARIABLE) else None
+    values["named"] = bool(config or variables.get(CONFIG_VARIABLE))
+    for key, variable in (("database", URL_VARIABLE), ("users", USERS_URL_VARIABLE)):
+        values[key] = Secret(variables[variable]) if variables.get(variable) else None
     for key, variable in (("actor", "INVITE_ACTOR"), ("write_role", "INVITE_WRITE_ROLE")):
         if variables.get(variable):
             values[key] = checked(key, variables[variable], f"variable {variable}")
@@ -118,7 +149,7 @@ def load(
 
 
 def _find(config: Path | None, user_folder: Path, variables: Mapping[str, str]) -> Path | None:
-    named = config or (Path(variables["INVITE_CONFIG"]) if variables.get("INVITE_CONFIG") else None)
+    named = config or (Path(variables[CONFIG_VARIABLE]) if variables.get(CONFIG_VARIABLE) else None)
     candidates = (named,) if named else (Path(FILE_NAME), user_folder / FILE_NAME)
     found = next((path for path in candidates if named or os.path.lexists(path)), None)
     try:
@@ -160,12 +191,12 @@ def _read(path: Path) -> dict[str, Any]:
 def _settings(document: dict[str, Any], place: Callable[[str, str], str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in document.items():
-        if key in ("limits", "timeouts"):
+        if key in _KINDS:
             where = place("", key)
             if not isinstance(value, dict):
                 raise BadInput(f"{where}: {key} must be a section, written as [{key}]")
             section = {k: checked(k, v, place(key, k), section=key) for k, v in value.items()}
-            values[key] = Limits(**section) if key == "limits" else Timeouts(**section)
+            values[key] = _KINDS[key](**section)
         elif key == "table":
             values["schema"], values["table"] = checked(key, value, place("", key))
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
@@ -32,6 +33,9 @@ class Sink(Protocol):
 
     def write(self, data: bytes) -> None:
         """Take some bytes."""
+
+    def flush(self) -> None:
+        """Give on what was taken so far; more may come."""
 
     def finish(self) -> None:
         """Return once every byte was taken."""
@@ -76,6 +80,20 @@ class StandardOutput:
         if len(self._waiting) >= HELD_BACK:
             self.finish()
 
+    def flush(self) -> None:
+        """Give on what was taken so far; a reader who is gone is found also where that is nothing.
+
+        Raises:
+            ReaderLeft: The reader is gone.
+            Failed: Not every byte could be written.
+        """
+        poll = select.poll()
+        poll.register(self._stream, 0)
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):
+            give_up(sys.stdout)
+            raise ReaderLeft
+        self.finish()
+
     def finish(self) -> None:
         """Return once every byte was taken.
 
@@ -86,8 +104,7 @@ class StandardOutput:
         data = bytes(self._waiting)
         self._waiting.clear()
         try:
-            for start in range(0, len(data) or 1, A_WRITE):
-                self._give(data[start : start + A_WRITE])
+            self._give(data)
         except BrokenPipeError:
             give_up(sys.stdout)
             raise ReaderLeft from None
@@ -102,11 +119,14 @@ class StandardOutput:
         """Drop what no reader has taken yet: at exit, writing it might wait for one for ever."""
         give_up(sys.stdout)
 
-    def _give(self, piece: bytes) -> None:
-        """Write one piece, for as long as the reader may let it wait."""
-        with bounded(self._patience, self._say, "waiting for the reader of standard output"):
-            self._stream.write(piece)
-            self._stream.flush()
+    def _give(self, data: bytes) -> None:
+        """Write piece by piece, each for as long as the reader may let it wait."""
+        waiting = "waiting for the reader of standard output"
+        with bounded(self._patience, self._say, waiting) as anew:
+            for start in range(0, len(data) or 1, A_WRITE):
+                anew()
+                self._stream.write(data[start : start + A_WRITE])
+                self._stream.flush()
 
     def _failure(self, error: OSError | TimeUp) -> Failed:
         if isinstance(error, OSError):

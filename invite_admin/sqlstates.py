@@ -21,6 +21,9 @@ NOTHING = "nothing was changed"
 _NULL = "23502"
 _LONGEST_NAME = 63  # bytes of PostgreSQL's names; whatever a function raises, a hash is longer
 
+# What a server without a free connection says while connecting.
+FULL = r"too many (clients|connections)|connection slots|no more connections"
+
 _Told = tuple[type[errors.InviteError], str, str | None]
 
 # The first entry whose key the SQLSTATE begins with counts: the longer key stands first.
@@ -121,7 +124,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Denied, "this login may not connect to that database", None)),
     (r"database .* does not exist",
      (errors.Unavailable, "the server has no such database", "check the URL's last part")),
-    (r"too many (clients|connections)|connection slots|no more connections",
+    (FULL,
      (errors.Unavailable, "the server has no connection free", ("wait a little; run the command "
       "again"))),
     (r"starting up|shutting down|recovery mode|not yet accepting|not accepting connections",

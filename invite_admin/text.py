@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!{}$])")
 _PLAIN_MASK = re.compile(r"[A-Za-z0-9*-]+")
 # Unicode's controls, format characters (bidi marks among them), lone surrogates, separators.
@@ -29,6 +29,8 @@ def visible(text: str) -> str:
 
 def json_visible(line: str) -> str:
     """Write the invisible characters of a line of JSON as JSON's own escapes."""
+    if line.isascii() and "\x7f" not in line:  # the rest of them JSON escapes itself
+        return line
     return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], line)
 
 
@@ -44,7 +46,7 @@ def code_span(text: str) -> str:
 
 def spreadsheet(text: str) -> str:
     """Keep a spreadsheet from reading a cell as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def rfc3339(value: datetime | str, zone: tzinfo) -> str:
@@ -79,5 +81,5 @@ def _in(value: datetime, zone: tzinfo) -> datetime:
         local = value.astimezone(zone)
     except OverflowError:  # the first and the last day that Python knows
         return value.astimezone(UTC)
-    offset = local.utcoffset() or timedelta()
-    return local if not offset % timedelta(minutes=1) else value.astimezone(UTC)
+    offset = local.utcoffset()
+    return local if offset is None or not offset.seconds % 60 else value.astimezone(UTC)

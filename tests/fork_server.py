@@ -41,7 +41,7 @@ def load() -> None:
         with suppress(Exception):
             importlib.import_module(name)
     # Another user's process may not reach the interpreter's files, or ours, any more.
-    importlib.import_module("invite_admin.cli")._modules()
+    importlib.import_module("invite_admin.commands")._modules()
     for name in ENCODINGS:
         codecs.lookup(name)
     gc.collect()

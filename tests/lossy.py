@@ -26,6 +26,8 @@ class Cut(Enum):
     """Where the wire breaks."""
 
     BYTE = "after so many bytes of the tool"
+    BACK = "after so many bytes of the server"
+    HANG = "no more, but nothing of the server arrives after so many bytes"
     COMMIT = "with COMMIT on its way, which never arrives"
     LATE = "with COMMIT on its way, which arrives later"
     ANSWER = "with the answer to COMMIT on its way"
@@ -38,11 +40,12 @@ class Wire:
 
     Attributes:
         cut: Where it breaks, once.
-        number: Bytes for BYTE; seconds for LATE.
+        number: Bytes for BYTE, BACK and HANG; seconds for LATE.
         refuses: How many connections end at once after that.
         url: The URL that leads over it.
         broken: Whether it broke.
         sent: Bytes that the tool has sent in all.
+        answered: Bytes that the server has sent in all.
     """
 
     cut: Cut
@@ -51,6 +54,14 @@ class Wire:
     url: str = ""
     broken: bool = False
     sent: int = 0
+    answered: int = 0
+
+    def ends(self, piece: bytes) -> bool:
+        """Count what the server has sent; tell whether the wire breaks there."""
+        self.answered += len(piece)
+        if self.cut in {Cut.BACK, Cut.HANG} and self.answered > self.number:
+            self.broken = True
+        return self.cut is Cut.BACK and self.broken
 
 
 @contextmanager
@@ -60,7 +71,7 @@ def lossy(url: str, cut: Cut, number: float = 0, *, refuses: float = 0) -> Itera
     Args:
         url: Where to.
         cut: Where it breaks.
-        number: Bytes for BYTE; seconds for LATE.
+        number: Bytes for BYTE, BACK and HANG; seconds for LATE.
         refuses: How many connections end at once after that.
     """
     parameters = {k: str(v) for k, v in conninfo_to_dict(url).items() if v is not None}
@@ -93,9 +104,10 @@ def _pass(wire: Wire, near: socket.socket, far: socket.socket) -> None:
         ready, _, _ = select.select([near, far], [], [])
         if far in ready:
             piece = far.recv(SIZE)
-            if not piece:
+            if not piece or wire.ends(piece):
                 return
-            near.sendall(piece)
+            if not wire.broken or wire.cut is not Cut.HANG:
+                near.sendall(piece)
         if near in ready:
             piece = near.recv(SIZE)
             wire.sent += len(piece)
@@ -106,6 +118,8 @@ def _pass(wire: Wire, near: socket.socket, far: socket.socket) -> None:
 
 def _breaks(wire: Wire, piece: bytes, near: socket.socket, far: socket.socket) -> bool:
     """Break at this piece of the tool's, where that was asked for; tell whether it broke."""
+    if wire.cut in {Cut.BACK, Cut.HANG}:
+        return False
     if wire.broken or (wire.sent <= wire.number if wire.cut is Cut.BYTE else COMMIT not in piece):
         return False
     wire.broken = True

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 NOT_POOLED: Final[dict[str, str]] = {
+    "test_watch.py::test_the_database_goes_away": "a pooler keeps its connections to the server",
+    "test_smoke.py::test_a_full_server": "it counts the server's own connections",
+    "test_smoke.py::test_the_server_is_lost": "a pooler lets the tool wait for a lost server",
     "test_limits_races.py::test_heavy_ones": "it needs a connection for each job at the gate",
     "test_gate_races.py": "it runs each test through a pooler of its own, with room for all jobs",
     "test_benchmarks.py": "a pooler's connections keep a database from being copied",

@@ -56,10 +56,9 @@ class Heard:
         return [content for kind, content in self.asked if kind in kinds]
 
     def statements(self) -> list[str]:
-        """Return the text of every statement the tool sent, parameters left out."""
-        simple = [content.rstrip(b"\0") for content in self.of("Q")]
-        prepared = [content.split(b"\0")[1] for content in self.of("P")]
-        return [text.decode() for text in (*simple, *prepared)]
+        """Return the text of every statement the tool sent, in order, parameters left out."""
+        parts = [(kind, content.split(b"\0")) for kind, content in self.asked if kind in ("Q", "P")]
+        return [(texts[0] if kind == "Q" else texts[1]).decode() for kind, texts in parts]
 
     def parameters(self) -> list[bytes]:
         """Return what the tool sent as parameters of statements."""

@@ -36,7 +36,7 @@ def test_while_nobody_reads(
     make_many(database, ROWS)
     before = snapshot(database)
     with invite.start(*BLOCKING[verb], settings=PATIENT) as process:
-        _await_full(process)
+        await_full(process)
         line = stop(process, number)
         await_gone(database)
     assert exit_code == process.returncode
@@ -54,7 +54,7 @@ def test_while_nobody_reads_what_was_changed(
     ids = make_many(database, ROWS)
     command = ("revoke", "--points", "10", "--yes", "--format", "jsonl")
     with invite.start(*command, settings=PATIENT) as process:
-        _await_full(process)
+        await_full(process)
         line = stop(process, number)
     assert exit_code == process.returncode
     assert f"invite: stopped: stopped by {named}; the changes are stored" == line
@@ -62,7 +62,7 @@ def test_while_nobody_reads_what_was_changed(
     check_sound(database)
 
 
-def _await_full(process: Popen[bytes]) -> None:
+def await_full(process: Popen[bytes]) -> None:
     """Make the pipe of standard output small, and wait until nothing more fits in."""
     assert process.stdout is not None
     descriptor = process.stdout.fileno()
@@ -82,7 +82,7 @@ def test_session_ended_by_the_server(database: Database, invite: Invite, verb: s
     make_many(database, ROWS)
     before = snapshot(database)
     with invite.start(*BLOCKING[verb], settings=PATIENT) as process:
-        _await_full(process)
+        await_full(process)
         for pid in connected(database):
             database.rows("select pg_terminate_backend(%s)", [pid])
         await_gone(database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,8 @@ import pytest
 
 import invite_admin
 from invite_admin import commands
-from invite_admin.cli import _modules, cli, run
+from invite_admin.cli import cli, run
+from invite_admin.commands import _modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,3 +173,13 @@ def test_a_command_is_found_by_being_there(
         with pytest.raises(SystemExit) as ended:
             run([name, "--times", "7"])
         assert 7 == ended.value.code
+
+
+@pytest.mark.parametrize("name", sorted(_modules()))
+def test_the_one_line_of_a_command(name: str) -> None:
+    """What the tool says of a command without loading it is what its own help begins with."""
+    context = click.Context(cli)
+    command = cli.get_command(context, name)
+    assert command is not None
+    module = importlib.import_module(f"{commands.__name__}.{_modules()[name]}")
+    assert module.__doc__ == (command.help or "").partition("\n")[0]

@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 DIAGRAM: Final = ROOT.parent / "docs" / "architecture.md"
 ARROW: Final = re.compile(r"(?m)^ {4}(\w+) (-->|-\.->) (.+)$")
 THIRD_PARTY: Final = {
-    "click": {"cli", "refusals", "commands", "options", "params", "changing", "runbook"},
+    "click": {"cli", "refusals", "commands", "options", "params", "paths", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "session", "catalogue", "locks"},
+    "sqlalchemy": {"store", "database", "session", "catalogue", "locks", "smoke"},
     "psycopg": {
         "store",
         "database",
         "session",
         "locks",
         "conninfo",
+        "copyout",
         "server",
         "sqlstates",
         "sandbox",
+        "smoke",
     },
     "tenacity": {"retries"},
 }
@@ -41,6 +43,7 @@ SPEAKERS: Final = {
     "run.Target.open": "gives standard output to the sink of a result",
     "commands.runbook._print": "likewise, for a page",
     "sinks.StandardOutput.finish": "points a broken standard output elsewhere",
+    "sinks.StandardOutput.flush": "likewise, where its reader is found gone",
     "entry.main": "the voice before the tool is loaded",
     "record.Log.write": "appends to the log, which is no standard stream",
     "sinks.StandardOutput.discard": "likewise, for what was not delivered",

@@ -76,15 +76,18 @@ def test_heavy_ones(invite: Invite, database: Database, login: str) -> None:
 @BOTH_WAYS
 def test_light_ones(invite: Invite, database: Database, login: str) -> None:
     """Eight small batches at once: as many as fit are stored, and none of the others."""
-    own = limits(points_open=100)
+
+    def make_one(number: int) -> int:
+        job = line(30, 1, "--output", f"{number}.csv")
+        return invite(*job, login=login, settings=limits(points_open=100)).exit_code
+
     for _ in range(3):
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            jobs = [
-                pool.submit(invite, *line(30, 1), login=login, settings=own) for _ in range(AT_ONCE)
-            ]
-            ends = [job.result(TIMEOUT) for job in jobs]
-        assert [0, 0, 0, *[9] * 5] == sorted(end.exit_code for end in ends)
-        assert 90 == stored(database)
+            assert [0, 0, 0, *[9] * 5] == sorted(pool.map(make_one, range(AT_ONCE)))
+        files = list(invite.folder.glob("*.csv*"))
+        assert (90, [".csv"] * 3) == (stored(database), [path.suffix for path in files])
+        for path in files:
+            path.unlink()
         database.execute("delete from redemption_codes")
 
 

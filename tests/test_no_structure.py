@@ -21,7 +21,7 @@ LOGINS: Final = pytest.mark.parametrize(
 )
 VERBS: Final = frozenset(
     {"select", "insert", "update", "with", "begin", "commit", "rollback", "savepoint", "release"}
-    | {"set", "show", "declare", "fetch", "close"}
+    | {"set", "show", "declare", "fetch", "close", "copy"}
 )
 _NO_DDL: Final = """
     create function public.no_ddl() returns event_trigger language plpgsql as $$

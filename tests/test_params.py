@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import PATIENT
 
-from invite_admin import params
+from invite_admin import params, paths
 from invite_admin.errors import OverLimit
 from invite_admin.run import Run
 from invite_admin.settings import Limits, Settings
@@ -32,7 +32,7 @@ def convert(kind: click.ParamType[Any], text: str, limits: Limits | None = None)
 
 def refusal(kind: click.ParamType[Any], text: str) -> str:
     """Return why an option of this type refuses a text."""
-    with pytest.raises(params.Refusal) as caught:
+    with pytest.raises(paths.Refusal) as caught:
         convert(kind, text)
     return caught.value.message
 
@@ -178,7 +178,7 @@ def test_nothing_typed_is_repeated(kind: click.ParamType[Any], text: str, secret
     """Whatever is typed, the refusal does not hold it."""
     try:
         convert(kind, text + secret)
-    except params.Refusal as refused:
+    except paths.Refusal as refused:
         assert secret not in refused.message  # noqa: PT017 - either is right
     except OverLimit as refused:
         assert secret not in refused.message  # noqa: PT017 - either is right

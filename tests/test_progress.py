@@ -57,6 +57,15 @@ def test_taken_back(clock: list[float]) -> None:
     assert ["0 of 9,000 stored"] == drawn
 
 
+def test_without_an_end(clock: list[float]) -> None:
+    """Where nobody knows how many there are, it tells rows done and their rate."""
+    drawn: list[str] = []
+    shown = Progress(None, "written", drawn.append)
+    clock[0] = 102.0
+    shown.advance(5_000)
+    assert ["5,000 written, 2,500 a second"] == drawn
+
+
 @pytest.mark.parametrize(
     ("rate", "left"), [(100, "90 s"), (50, "3 min"), (1, "2 h"), (1_000_000, "0 s")]
 )

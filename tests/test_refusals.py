@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from invite_admin import params, refusals
+from invite_admin import paths, refusals
 from invite_admin.cli import cli, run
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CODE: Final = "JYOTISH-ABCD-EFGH"
 PASSWORD: Final = "hunter2-Tr0ub4dor"
 SECRETS: Final = (CODE, PASSWORD, "--" + CODE, "-" + PASSWORD, f"--{PASSWORD}={CODE}")
-FILES: Final = {"--output", "--from-file", "--config", "--resume", "--log-file"}
+FILES: Final = {"--against", "--output", "--from-file", "--config", "--resume", "--log-file"}
 """Options that name a file; messages name it too, unless a code stands in its name."""
 STARTS: Final = {("sandbox", "redeem"), ("sandbox", "status")}
 """Commands that would look at the sandbox, once their options are understood."""
@@ -193,7 +193,7 @@ def test_control_characters_in_a_name(capsys: pytest.CaptureFixture[str]) -> Non
 def test_every_class_of_click_s_refusals_is_reworded() -> None:
     """Each class of refusal that Click has, with a secret in it, comes out without it."""
     context = click.Context(click.Command("list"), info_name="list")
-    for kind in set(_below(click.UsageError)) - {params.Refusal}:
+    for kind in set(_below(click.UsageError)) - {paths.Refusal}:
         error = _made(kind, context)
         shown = refusals.reworded(error, cli)
         assert PASSWORD not in shown.message + str(shown.hint), kind

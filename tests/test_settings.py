@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from invite_admin.errors import BadInput
-from invite_admin.settings import Limits, Settings, Timeouts, load
+from invite_admin.settings import Limits, Settings, Smoke, Timeouts, load
 
 NOWHERE: Final = Path("/nonexistent")
 
@@ -75,8 +75,9 @@ def test_the_first_file_counts_alone(folder: Path, tmp_path: Path) -> None:
         "user": written(user, "[timeouts]\nlock = 9\n"),
     }
     option, variables = files["option"], {"INVITE_CONFIG": str(files["variable"])}
-    assert Settings(path=files["option"], actor="option@x") == load(option, user, variables)
-    expected = Settings(path=files["variable"], write_role="variable")
+    expected = Settings(path=files["option"], named=True, actor="option@x")
+    assert expected == load(option, user, variables)
+    expected = Settings(path=files["variable"], named=True, write_role="variable")
     assert expected == load(None, user, variables)
     assert Settings(path=files["here"], limits=Limits(7)) == load(None, user, {"INVITE_CONFIG": ""})
     files["here"].unlink()
@@ -199,3 +200,16 @@ def test_every_write_needs_an_actor(actor: str | None) -> None:
     with pytest.raises(BadInput, match="no actor is configured") as caught:
         settings.require_actor()
     assert 'add actor = "you@example.com"' in str(caught.value.hint)
+
+
+def test_smoke(folder: Path) -> None:
+    """Accounts are e-mail addresses and ids in any case, each once; nothing is enabled unsaid."""
+    person = "ABCDEF00-0000-4000-8000-00000000000A"
+    accounts = f'[" Ann@x ", "{person}", "ann@x", "{person.lower()}"]'
+    written(folder, f"[smoke]\nenabled = true\naccounts = {accounts}\np95_seconds = 1.5\n")
+    found = load(None, NOWHERE, {"INVITE_SMOKE_DATABASE_URL": "postgresql://u@h/d"})
+    assert Smoke(enabled=True, accounts=("ann@x", person.lower()), p95_seconds=1.5) == found.smoke
+    assert "postgresql://u@h/d" == found.users
+    assert "postgresql" not in repr(found)
+    written(folder, "[smoke]\np95_seconds = 3\n")
+    assert Smoke(enabled=False, accounts=(), p95_seconds=3.0) == load(None, NOWHERE, {}).smoke

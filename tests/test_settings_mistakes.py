@@ -168,7 +168,7 @@ def test_the_hint_names_the_known_keys(tmp_path: Path) -> None:
     path = written(tmp_path, "tabel = 1\n")
     with pytest.raises(BadInput) as caught:
         load(path, NOWHERE, {})
-    expected = "known keys: table, actor, write_role, timezone, [limits], [timeouts]"
+    expected = "known keys: table, actor, write_role, timezone, [limits], [timeouts], [smoke]"
     assert expected == caught.value.hint
 
 
@@ -182,3 +182,23 @@ def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
         load(path, NOWHERE, {})
     except BadInput as refusal:
         assert "\n" not in refusal.message.replace(str(path), "")  # noqa: PT017 - either is right
+
+
+@pytest.mark.parametrize(
+    ("line", "form"),
+    [
+        ("enabled = 1", "enabled must be true or false"),
+        ('enabled = "yes"', "enabled must be true or false"),
+        ('accounts = "ann@x"', "accounts must be a list of e-mail addresses or user ids"),
+        ("accounts = [1]", "accounts must be a list of e-mail addresses or user ids"),
+        ('accounts = ["ann@x", "bob"]', "accounts must be a list of e-mail addresses or user ids"),
+        ("p95_seconds = 0", "p95_seconds must be a number of seconds above 0, at most 60"),
+        ("p95_seconds = 61", "p95_seconds must be a number of seconds above 0, at most 60"),
+        ("p95_seconds = true", "p95_seconds must be a number of seconds above 0, at most 60"),
+        ("p95_seconds = nan", "p95_seconds must be a number of seconds above 0, at most 60"),
+        ("users = 1", "unknown key in [smoke]"),
+    ],
+)
+def test_smoke(tmp_path: Path, line: str, form: str) -> None:
+    """What smoke cannot act by is refused with its line, and without what was written."""
+    assert f"FILE, line 2: {form}" == refused(tmp_path, f"[smoke]\n{line}\n")

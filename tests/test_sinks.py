@@ -123,7 +123,7 @@ def test_a_file_that_appears_meanwhile(tmp_path: Path) -> None:
     [
         ("gone/codes.csv", "there is no such folder; nothing was changed"),
         ("file/codes.csv", "there is no such folder; nothing was changed"),
-        ("x" * 300 + "/codes.csv", "there is no such folder; nothing was changed"),
+        ("x" * 300 + "/codes.csv", "File name too long; nothing was changed"),
     ],
 )
 def test_folders_that_are_none(tmp_path: Path, name: str, why: str) -> None:

@@ -1,4 +1,4 @@
-"""``invite check``: what this login can do with this table, and what is blocked and why."""
+"""Say what this login can do here, what is blocked and why."""
 
 from __future__ import annotations
 

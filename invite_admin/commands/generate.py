@@ -1,4 +1,4 @@
-"""``invite generate``: a batch of new single-use codes, each shown once."""
+"""Make a batch of single-use codes, and show each code once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import columns, limits, output, params, resuming, text
+from invite_admin import columns, limits, output, params, paths, resuming, text
 from invite_admin.batch import Batch, Terms
 from invite_admin.chosen import expiry
 from invite_admin.codes import mask
@@ -139,7 +139,7 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
 )
 @click.option(
     "--resume",
-    type=params.File(),
+    type=paths.File(),
     metavar="FILE.pending",
     help="Settle the batch of a run that ended before its end was known.",
 )

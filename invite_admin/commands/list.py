@@ -1,4 +1,4 @@
-"""``invite list``: codes and what they are now, never a code's text."""
+"""List codes and their status; masks only, never a code's text."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ def command(  # noqa: PLR0913 - one argument an option
 ) -> Report:
     """List codes and their status; masks only, never a code's text.
 
+    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number, csv the fastest.
+
     \b
     Example: invite list --status available --note "friday testers"
     """
     filters = chosen.at(store, run)
     rows = store.reads.rows(filters, sort=Sort(sort), reverse=reverse, limit=limit)
-    return Report(columns.CODE, rows)
+    return Report(columns.CODE, rows, export=rows.export)

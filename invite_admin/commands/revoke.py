@@ -1,4 +1,4 @@
-"""``invite revoke``: voids unused codes."""
+"""Void unused codes, for good; expired ones too."""
 
 from __future__ import annotations
 

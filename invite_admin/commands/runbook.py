@@ -1,4 +1,4 @@
-"""``invite runbook``: the operations page, as Markdown, for this table and this login."""
+"""Write the operations page for this table as Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import params, runbook
+from invite_admin import paths, runbook
 from invite_admin.codes import shown_path
 from invite_admin.conninfo import configured
 from invite_admin.errors import BadInput, Failed
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--output",
-    type=params.File(result=True),
+    type=paths.File(result=True),
     metavar="FILE",
     help="Write the page to FILE, if its text has changed.",
 )

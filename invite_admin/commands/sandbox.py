@@ -1,4 +1,4 @@
-"""``invite sandbox``: the embedded PostgreSQL to try everything on."""
+"""Look after the embedded server to try everything on."""
 
 from __future__ import annotations
 

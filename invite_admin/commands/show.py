@@ -1,4 +1,4 @@
-"""``invite show``: everything about these codes, and in words why one can or cannot be redeemed."""
+"""Show everything about codes, and why they work or do not."""
 
 from __future__ import annotations
 

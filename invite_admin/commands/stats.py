@@ -1,4 +1,4 @@
-"""``invite stats``: how the beta stands, in codes and points."""
+"""Count codes and points, by what became of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``invite update``: extends or annotates codes neither redeemed nor revoked."""
+"""Give unused codes another expiry or note."""
 
 from __future__ import annotations
 

@@ -39,9 +39,13 @@ def write_csv(report: Report, style: Style) -> Iterator[str]:
         writer.writerow(map(cell, report.columns, row))
         return _drained(buffer)
 
-    writer.writerow(column.key for column in report.columns)
-    yield ("\ufeff" if style.bom else "") + _drained(buffer)
+    yield csv_heading(report, style)
     yield from map("".join, _blocks(report, line))
+
+
+def csv_heading(report: Report, style: Style) -> str:
+    """Return the line of keys that csv begins with; no key needs quotes."""
+    return ("\ufeff" if style.bom else "") + ",".join(c.key for c in report.columns) + "\n"
 
 
 def write_json(report: Report, style: Style) -> Iterator[str]:
@@ -64,13 +68,16 @@ def write_jsonl(report: Report, style: Style) -> Iterator[str]:
 
 def _object(report: Report, style: Style) -> Callable[[Sequence[Any]], str]:
     """Return what writes a row as a JSON object."""
+    keys = [column.key for column in report.columns]
+    times = [place for place, column in enumerate(report.columns) if column.cell is Cell.TIME]
+    encode = json.JSONEncoder(ensure_ascii=False).encode
 
     def written(row: Sequence[Any]) -> str:
-        found = {
-            column.key: _value(column, value, style)
-            for column, value in zip(report.columns, row, strict=True)
-        }
-        return text.json_visible(json.dumps(found, ensure_ascii=False))
+        values = list(row)
+        for place in times:
+            if values[place] is not None:
+                values[place] = text.rfc3339(values[place], style.zone)
+        return text.json_visible(encode(dict(zip(keys, values, strict=True))))
 
     return written
 

@@ -21,7 +21,7 @@ NARROWEST = 12  # columns of a terminal that wrapped prose gets at least
 
 def write_table(report: Report, style: Style) -> Iterator[str]:
     """Write a table as wide as the terminal; what does not fit is laid out as records."""
-    if report.layout is Layout.OBJECT:
+    if report.sections:
         yield "\n".join(f"{s.title}\n\n{_section(s, style.width)}" for s in report.sections)
         return
     columns, rows = _held(report, style, _shown)
@@ -149,7 +149,7 @@ def _marked_section(section: Section) -> str:
 
 def write_markdown(report: Report, style: Style) -> Iterator[str]:
     """Write a table of Markdown, every cell escaped."""
-    if report.layout is Layout.OBJECT:
+    if report.sections:
         yield "\n".join(map(_marked_section, report.sections))
         return
     columns, rows = _held(report, style, _marked)

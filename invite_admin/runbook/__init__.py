@@ -89,7 +89,7 @@ class _Writer:
 
     def _known(self, line: str) -> None:
         """Refuse a command line that the command tree does not take."""
-        words = shlex.split(line)
+        words = [word for word in shlex.split(line) if word != "--sandbox"]
         if words[0] != "invite":
             return
         root = click.Context(self._tree, info_name="invite", **self._tree.context_settings)

@@ -179,6 +179,7 @@ def _build(server: Server, say: Callable[[str], None], step: int = world.LAST_ST
 def _access(server: Server, found: World) -> Access:
     return Access(
         url=server.url(world.OPERATOR, found.passwords[world.OPERATOR], world.DATABASE),
+        users_url=server.url(world.APPLICATION, found.passwords[world.APPLICATION], world.DATABASE),
         actor=world.ACTOR,
         write_role=world.WRITE_ROLE,
         table=world.TABLE,

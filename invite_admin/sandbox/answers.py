@@ -15,6 +15,7 @@ class Access:
 
     Args:
         url: The operator's login, with its password.
+        users_url: The application's login, by which people redeem, likewise.
         actor: The e-mail of the administrator who acts.
         write_role: The role to take for writes.
         table: The schema-qualified table of codes.
@@ -23,6 +24,7 @@ class Access:
     """
 
     url: str = field(repr=False)
+    users_url: str = field(repr=False)
     actor: str
     write_role: str
     table: str

@@ -12,7 +12,7 @@ from invite_admin.judge import read_shape
 from invite_admin.model import Capability, Group, Outcome
 from invite_admin.server import READ_ONLY, READ_ONLY_HINT
 from invite_admin.store import outcomes
-from invite_admin.store.actors import find_actor
+from invite_admin.store.actors import find_accounts, find_actor
 from invite_admin.store.batches import Batches
 from invite_admin.store.issued import Issued
 from invite_admin.store.outcomes import Result
@@ -80,6 +80,14 @@ class Store:
         if self._found is None:
             self._found = find_actor(self.session, self.shape, self._settings.require_actor())
         return self._found
+
+    def accounts(self, named: Sequence[str]) -> list[Actor]:
+        """Return test accounts, named by e-mail address or id.
+
+        Raises:
+            InviteError: As ``find_accounts`` says.
+        """
+        return find_accounts(self.session, self.shape, named)
 
     def require(self, needs: Iterable[Capability]) -> None:
         """Refuse before anything is sent what cannot be done here.

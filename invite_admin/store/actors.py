@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from invite_admin.catalogue import IDENTITY
-from invite_admin.errors import Denied
+from invite_admin.errors import BadInput, Denied
 from invite_admin.model import Actor
 from invite_admin.shape import USERS_TABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from invite_admin.session import Session
     from invite_admin.shape import Shape
 
@@ -25,6 +27,13 @@ from identity.users where lower(btrim(email)) = :email
 _AUTH = """
 select id::text, lower(btrim(email)) as email, 'admin' as role, false as banned
 from auth.users where lower(btrim(email)) = :email
+"""
+
+_NAMED = """
+select id::text, lower(btrim(email)) as email from {users}
+where lower(btrim(email)) = any(:named) or id::text = any(:named)
+order by least(array_position(cast(:named as text[]), lower(btrim(email))),
+               array_position(cast(:named as text[]), id::text)), id
 """
 
 
@@ -55,6 +64,33 @@ def find_actor(session: Session, shape: Shape, email: str) -> Actor:
     if rows[0].banned:
         raise _refused(email, f"is banned in {where}")
     return Actor(rows[0].id, rows[0].email)
+
+
+def find_accounts(session: Session, shape: Shape, named: Sequence[str]) -> list[Actor]:
+    """Look test accounts up, in the order in which they are named; nobody else's rows are read.
+
+    Args:
+        session: An open transaction.
+        shape: Which users table there is, and who may read it.
+        named: E-mail addresses and ids, in lower case.
+
+    Raises:
+        Unsupported: Nobody here may read the users table.
+        BadInput: One of them is not there.
+    """
+    if not shape.actor.available:
+        raise shape.actor.failure("no accounts")
+    session.become(shape.actor.role)
+    where = USERS_TABLE[shape.users]
+    query = sa.text(_NAMED.format(users=where))
+    found = [
+        Actor(r.id, r.email or "", "user") for r in session.execute(query, {"named": [*named]})
+    ]
+    known = {text for account in found for text in (account.id, account.email)}
+    missing = [text for text in named if text not in known]
+    if missing:
+        raise BadInput(f"not in {where}: {', '.join(missing)}; nothing was changed")
+    return found
 
 
 def _refused(email: str, why: str) -> Denied:

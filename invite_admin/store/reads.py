@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from invite_admin.codes import Kind
 from invite_admin.model import UNUSED, Capability, Filters, Group, Redemptions, Row, Sort, Status
+from invite_admin.store.exports import Rows
 from invite_admin.store.table import CodesTable
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from invite_admin.session import Session
     from invite_admin.shape import Shape
 
-A_FETCH = 1_000  # rows
 A_LOOKUP = 5_000  # names
 REDEMPTION_KEYS = (
     *("id", "mask", "points", "redeemed_by", "redeemed_email", "redeemed_at", "note"),
@@ -51,29 +51,28 @@ class Reads:
         self._role = shape.ways[Capability.READ].role
         self._t = CodesTable(shape, self._role)
 
-    def rows(
-        self, filters: Filters, *, sort: Sort, reverse: bool, limit: int | None
-    ) -> Iterator[Any]:
-        """Stream the codes, with the keys of ``Row``, in a stable total order."""
+    def rows(self, filters: Filters, *, sort: Sort, reverse: bool, limit: int | None) -> Rows:
+        """Return the codes, with the keys of ``Row``, in a stable total order."""
         query = (
             sa.select(*self._t.row())
             .where(*self._t.where(filters))
             .order_by(*self._t.order(sort, reverse=reverse))
             .limit(limit)
         )
-        self._session.become(self._role)
-        return self._session.stream(query, A_FETCH)
+        return Rows(self._session, self._role, query)
 
-    def redemptions(self, wanted: Redemptions, *, limit: int | None) -> Iterator[Any]:
-        """Stream the redemptions, newest first, with the keys of ``REDEMPTION_KEYS``."""
+    def redemptions(
+        self, wanted: Redemptions, *, limit: int | None, oldest_first: bool = False
+    ) -> Rows:
+        """Return the redemptions, newest first or oldest, with the keys of ``REDEMPTION_KEYS``."""
+        at = self._t.c.redeemed_at
         query = (
             sa.select(*self._t.row(*REDEMPTION_KEYS))
             .where(*self._t.redeemed(wanted))
-            .order_by(self._t.c.redeemed_at.desc(), self._t.c.id)
+            .order_by(at.asc() if oldest_first else at.desc(), self._t.c.id)
             .limit(limit)
         )
-        self._session.become(self._role)
-        return self._session.stream(query, A_FETCH)
+        return Rows(self._session, self._role, query)
 
     def count(self, filters: Filters) -> int:
         """Count the codes that fit."""

@@ -31,7 +31,9 @@ _KEYS = {
     "revoked_at": "revoked_at",
     "revoked_by": "revoked_by",
 }
-_UUIDS = frozenset({"id", "created_by", "redeemed_by", "revoked_by"})
+UUIDS = frozenset({"id", "created_by", "redeemed_by", "revoked_by"})
+TIMES = frozenset({"expires_at", "created_at", "redeemed_at", "revoked_at"})
+HARMLESS = UUIDS | {"points", "status"}  # never empty text, nor one that a spreadsheet runs
 _BLANK = " \t\n\r\f\v"
 
 
@@ -65,7 +67,7 @@ class CodesTable:
         if key == "status":
             return self.status()
         column = self.column(_KEYS[key])
-        return sa.cast(column, sa.Text) if key in _UUIDS else column
+        return sa.cast(column, sa.Text) if key in UUIDS else column
 
     def row(self, *keys: str) -> list[ColumnElement[Any]]:
         """Return the expressions of a row's keys, all of them where none is named."""
@@ -125,9 +127,11 @@ class CodesTable:
         }
         key, falling = keys[sort]
         by = key.desc() if falling != reverse else key.asc()
+        if sort is Sort.EXPIRES:  # the only one that may be null; elsewhere an index can serve
+            by = by.nulls_last()
         identity = self.c.id.desc() if reverse else self.c.id.asc()
         newest = [] if sort is Sort.CREATED else [self._created(reverse=reverse)]
-        return [by.nulls_last(), *newest, identity]
+        return [by, *newest, identity]
 
     def _created(self, *, reverse: bool) -> ColumnElement[Any]:
         return self.c.created_at.asc() if reverse else self.c.created_at.desc()

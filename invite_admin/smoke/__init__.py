@@ -1,0 +1,1 @@
+"""Tries whether ten to twenty people can redeem at the same moment, and judges it."""

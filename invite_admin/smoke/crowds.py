@@ -1,0 +1,80 @@
+"""One crowd: everybody redeems at the same moment, then once more, then three race for one code."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+from invite_admin.smoke.judging import Answer, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from invite_admin.model import Actor
+    from invite_admin.smoke.judging import Attempt
+    from invite_admin.smoke.people import Code, People
+
+RACERS = 3
+TICK = 1.0  # seconds
+
+
+def run_crowd(
+    people: People, crowd: Sequence[Actor], codes: Sequence[Code], tick: Callable[[], None]
+) -> list[Attempt]:
+    """Let a crowd redeem.
+
+    Args:
+        people: Plays them.
+        crowd: Who takes part, ``RACERS`` or more.
+        codes: One code for each of them, and one to race for.
+        tick: Called when they begin, when the race begins, and each second meanwhile.
+    """
+    *own, prize = codes
+    attempts = _at_once(people, list(zip(crowd, own, strict=True)), _once_and_again, tick)
+    racers = [(person, prize) for person in crowd[:RACERS]]
+    return attempts + _at_once(people, racers, _race, tick)
+
+
+def _once_and_again(people: People, person: Actor, code: Code) -> list[Attempt]:
+    once = people.redeem(person, code, Step.ONCE)
+    if once.answer is not Answer.REDEEMED or people.stopped.is_set():
+        return [once]
+    return [once, people.redeem(person, code, Step.AGAIN)]
+
+
+def _race(people: People, person: Actor, code: Code) -> list[Attempt]:
+    return [people.redeem(person, code, Step.RACE)]
+
+
+def _at_once(
+    people: People,
+    pairs: Sequence[tuple[Actor, Code]],
+    act: Callable[[People, Actor, Code], list[Attempt]],
+    tick: Callable[[], None],
+) -> list[Attempt]:
+    """Let each person act on a code, all from the same moment on."""
+    start = threading.Barrier(len(pairs) + 1)
+
+    def begin(person: Actor, code: Code) -> list[Attempt]:
+        start.wait()
+        return act(people, person, code)
+
+    with ThreadPoolExecutor(len(pairs)) as crew:
+        acting = [crew.submit(begin, person, code) for person, code in pairs]
+        try:
+            start.wait()
+            _await(acting, tick)
+        except BaseException:
+            people.stopped.set()
+            start.abort()
+            raise
+    return [attempt for future in acting for attempt in future.result()]
+
+
+def _await(acting: Sequence[Future[list[Attempt]]], tick: Callable[[], None]) -> None:
+    """Return once all have ended."""
+    waiting: set[Future[list[Attempt]]] = set(acting)
+    while waiting:
+        tick()
+        _, waiting = wait(waiting, TICK)

@@ -1,0 +1,172 @@
+"""What a crowd's attempts come to, and when two runs may be compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from invite_admin.errors import BadInput
+from invite_admin.smoke.guard import Sample
+from invite_admin.smoke.judging import Answer, Attempt, Step, Tier, credited, judge, percentile
+from invite_admin.smoke.runs import Conditions, Run, differences, read_run
+from invite_admin.smoke.telling import sections
+
+KEYS: Final = [
+    *("tier", "users", "attempts", "redeemed", "refused", "busy", "errors", "double"),
+    *("busy_share", "points_credited", "points_expected", "first_p50", "first_p95", "first_max"),
+    *("whole_p50", "whole_p95", "whole_max", "met"),
+]
+CONDITIONS: Final = Conditions("1.0", "db.example.com:5432", "15.1", 100, 10, sandbox=False)
+
+
+def once(number: int, answer: Answer = Answer.REDEEMED, seconds: float = 0.1) -> Attempt:
+    """Return what one person came to who redeems a code of their own."""
+    balance = 7 if answer is Answer.REDEEMED else None
+    name = f"u{number}"
+    return Attempt(Step.ONCE, name, f"c{number}", answer, seconds, seconds, balance)
+
+
+def again(number: int) -> Attempt:
+    """Return the same person's second attempt, refused as it must be."""
+    return Attempt(Step.AGAIN, f"u{number}", f"c{number}", Answer.REFUSED, 0.1, 0.1)
+
+
+GOOD: Final = [*(once(n) for n in range(10)), *(again(n) for n in range(10))]
+
+
+def tier(size: int = 10, **values: Any) -> Tier:  # noqa: ANN401 - a value of any field
+    """Return a crowd that met the line but for these values."""
+    found = replace(judge(GOOD, size, 1, 10), **values)
+    return replace(found, met=not found.misses(2.0))
+
+
+def run(*tiers: Tier) -> Run:
+    """Return a run with these crowds."""
+    return Run("2030-01-01T12:00:00+00:00", CONDITIONS, 2.0, tiers or (tier(),))
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.5, 10), (0.95, 19), (1, 20), (0.01, 1), (0.951, 20)]
+)
+def test_percentiles(share: float, expected: float) -> None:
+    """A percentile is the value that so many of a hundred do not exceed."""
+    assert expected == percentile([float(n) for n in range(1, 21)], share)
+    assert percentile([], share) is None
+
+
+def test_counts() -> None:
+    """Every attempt counts once, by how it ended; times are those of people with their own code."""
+    attempts = [*GOOD, once(10, Answer.BUSY, 3.0), once(11, Answer.ERROR, 0.2)]
+    found = judge(attempts, 12, 1, 10)
+    assert (22, 10, 10, 1, 1, 0) == (
+        *(found.attempts, found.redeemed, found.refused),
+        *(found.busy, found.errors, found.double),
+    )
+    assert (0.0455, 0.1, 3.0, 3.0) == (
+        *(found.busy_share, found.first_p50, found.first_p95, found.whole_max),
+    )
+    assert KEYS == list(Tier.__dataclass_fields__)
+
+
+def test_points() -> None:
+    """Credited is what a balance rose by; a second redemption of one code shows in it."""
+    assert 10 == credited(GOOD, 1)
+    more = Attempt(Step.AGAIN, "u0", "c0", Answer.REDEEMED, 0.1, 0.1, 8)
+    found = judge([*GOOD, more], 10, 1, 10)
+    assert (1, 11, 10) == (found.double, found.points_credited, found.points_expected)
+
+
+def test_nobody_was_served() -> None:
+    """Without one answer there is no time, and that misses the line too."""
+    nobody = [Attempt(Step.ONCE, f"u{n}", f"c{n}", Answer.BUSY) for n in range(10)]
+    found = judge(nobody, 10, 1, 0)
+    assert (None, None, 1.0) == (found.first_p50, found.whole_p95, found.busy_share)
+    assert ["100.0% busy, above 2%", "nobody was answered"] == found.misses(2.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "missed"),
+    [
+        ({}, []),
+        ({"errors": 1}, ["1 error"]),
+        ({"double": 2}, ["2 codes redeemed twice"]),
+        ({"busy_share": 0.02}, []),
+        ({"busy_share": 0.021}, ["2.1% busy, above 2%"]),
+        ({"whole_p95": 2.0}, []),
+        ({"whole_p95": 2.001}, ["95 of 100 took up to 2.00 s, above 2 s"]),
+        ({"first_p95": 9.0}, []),
+        ({"points_credited": 9}, ["9 points credited, 10 expected"]),
+    ],
+)
+def test_the_line(values: dict[str, Any], missed: list[str]) -> None:
+    """No error, nothing twice, at most 2 % busy, 95 of 100 within the seconds, points in full."""
+    assert missed == tier(**values).misses(2.0)
+
+
+def test_what_fails_a_run() -> None:
+    """Up to ten people a miss fails it; beyond, only a code that was redeemed twice."""
+    slow = {"whole_p95": 3.0}
+    assert [] == run(tier(10), tier(20, **slow)).missed
+    assert 10 == run(tier(10), tier(20, **slow)).largest
+    assert 1 == len(run(tier(10, **slow), tier(20)).missed)
+    assert 20 == run(tier(10, **slow), tier(20)).largest
+    assert 1 == len(run(tier(10), tier(20, double=1)).missed)
+    assert run(tier(10, **slow)).largest is None
+
+
+def test_kept_and_read() -> None:
+    """A kept run is read as it was, but for what no comparison needs."""
+    kept = replace(run(), samples=(Sample(10, 0.0, 3, 1, 2),))
+    assert run() == read_run(kept.kept(), "FILE")
+    assert KEYS == list(json.loads(kept.kept())["tiers"][0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.pop("kind"),
+        lambda d: d.update(format=2),
+        lambda d: d["conditions"].pop("host"),
+        lambda d: d["tiers"][0].pop("met"),
+        lambda d: d.update(tiers=[]),
+        lambda d: d.update(began="noon"),
+    ],
+)
+def test_what_is_no_run(change: object) -> None:
+    """A file that `--output` did not write is refused by its name."""
+    document = json.loads(run().kept())
+    assert callable(change)
+    change(document)
+    for data in (json.dumps(document).encode(), b"", b"[]", b"1", b"\xff", b'"x"'):
+        with pytest.raises(BadInput, match="FILE is no run that"):
+            read_run(data, "FILE")
+
+
+def test_differences() -> None:
+    """Host, server version, max_connections, pool and tier are named where they differ."""
+    assert [] == differences(run(), run())
+    other = replace(
+        run(tier(), tier(20)),
+        conditions=Conditions("2.0", "other:5432", "15.2", 60, 5, sandbox=True),
+    )
+    assert [
+        "host (other:5432, now db.example.com:5432)",
+        "server version (15.2, now 15.1)",
+        "max_connections (60, now 100)",
+        "pool (5, now 10)",
+        "tier (10, 20, now 10)",
+    ] == differences(run(), other)
+
+
+def test_the_tables() -> None:
+    """Two runs stand side by side; the last line names the largest crowd that met the line."""
+    found = sections(run(), ["nothing"], run())
+    titles = [section.title for section in found]
+    assert ["yes: the conditions are the same"] == list(
+        found[titles.index("Is it a before-and-after?")].rows[0]
+    )
+    assert ("10", "redeemed", "10", "10") in found[titles.index("Compared: people at once")].rows
+    assert ("largest crowd that met it", "10 people at once") == found[-1].rows[-1]

@@ -1,0 +1,453 @@
+"""`smoke`: what a crowd comes to, whose rows are touched, and what is left however it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from databases import PASSWORD, TESTERS, steps
+from stock import check_sound
+from test_judging import KEYS
+from tool import TIMEOUT
+from waiting import await_gone, read_until, until
+
+from invite_admin.gate import TICKETS
+from invite_admin.locks import Purpose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from subprocess import Popen
+
+    from cluster import Cluster
+    from databases import Database
+    from tool import Invite, Result
+
+LISTED: Final = list(TESTERS[:20])
+ENABLED: Final = {"smoke": {"enabled": True, "accounts": LISTED}}
+GUARD: Final = "v_code.redeemed_at is not null"
+OPERATORS: Final = pytest.mark.parametrize(
+    ("database", "login"),
+    [(1, "owner"), (2, "owner"), (3, "admin_runtime")],
+    indirect=["database"],
+    ids=["step1", "step2", "step3"],
+)
+UNUSED: Final = """
+    select count(*) from public.redemption_codes
+    where redeemed_at is null and revoked_at is null and expires_at > now()
+"""
+
+
+def variables(database: Database, login: str = "app_runtime") -> dict[str, str]:
+    """Return the variables that let smoke run on this database."""
+    return {
+        "INVITE_CONFIG": "invite.toml",
+        "INVITE_SMOKE_DATABASE_URL": database.url(login),
+    }
+
+
+def smoke(invite: Invite, *options: str, **given: Any) -> Result:  # noqa: ANN401 - as `Invite` takes them
+    """Run smoke with what it needs, and return its result."""
+    assert invite.database is not None
+    return invite(
+        "smoke", *options, **{"env": variables(invite.database), "settings": ENABLED, **given}
+    )
+
+
+def changed_function(database: Database, before: str, after: str) -> None:
+    """Put another text into the application's `redeem_code`."""
+    query = "select pg_get_functiondef('public.redeem_code(text)'::regprocedure)"
+    text = database.value(query)
+    assert before in text
+    database.execute(text.replace(before, after))
+
+
+def slowed(database: Database, seconds: float) -> None:
+    """Let every redemption of a code that can be redeemed take this long."""
+    changed_function(
+        database, "  update public.profiles p", f"  perform pg_sleep({seconds});\n"
+        "  update public.profiles p"
+    )  # fmt: skip
+
+
+def made(database: Database) -> int:
+    """Count the codes."""
+    return int(database.value("select count(*) from public.redemption_codes"))
+
+
+@OPERATORS
+def test_it_passes(invite: Invite, database: Database, login: str) -> None:
+    """Ten, then twenty people redeem at once: all of them once, one of three in the race."""
+    done = smoke(invite, "--format", "json", login=login)
+    assert 0 == done.exit_code, done.stderr
+    assert [KEYS, KEYS] == [list(tier) for tier in done.json]
+    for tier, size in zip(done.json, (10, 20), strict=True):
+        expected = {
+            "tier": size,
+            "users": size,
+            "attempts": 2 * size + 3,
+            "redeemed": size + 1,
+            "refused": size + 2,
+            "busy": 0,
+            "errors": 0,
+            "double": 0,
+            "busy_share": 0.0,
+            "points_credited": size + 1,
+            "points_expected": size + 1,
+            "met": True,
+        }
+        assert expected == {key: tier[key] for key in expected}
+    assert 32 == database.value("select sum(credits) from public.profiles")
+    assert (32, 0) == (made(database), database.value(UNUSED) if database.step > 1 else 0)
+    check_sound(database)
+
+
+def test_only_listed_accounts(invite: Invite, database: Database) -> None:
+    """Nobody else's rows are written; an account may be listed by its id."""
+    ids = [str(database.person(email)) for email in TESTERS[:10]]
+    others = "select xmin::text, p.* from public.profiles p where not id = any(%s) order by id"
+    before = database.rows(others, [ids])
+    settings = {"smoke": {"enabled": True, "accounts": [*ids[:5], *TESTERS[5:10]]}}
+    done = smoke(invite, "--users", "10", settings=settings)
+    assert 0 == done.exit_code, done.stderr
+    assert before == database.rows(others, [ids])
+    redeemers = "select distinct redeemed_by::text from public.redemption_codes"
+    assert sorted(ids) == sorted(row[0] for row in database.rows(redeemers))
+    emails = "select distinct redeemed_email from public.redemption_codes"
+    assert sorted(TESTERS[:10]) == sorted(row[0] for row in database.rows(emails))
+
+
+def test_a_report_for_people(invite: Invite, database: Database) -> None:
+    """The table has conditions, samples and what stays; no code and no hash stands in it."""
+    done = smoke(invite, "--users", "10")
+    lines = done.stdout.splitlines()
+    for title in ("Conditions", "What became of it", "The server meanwhile", "Verdict"):
+        assert title in lines
+    assert "codes redeemed twice" in done.stdout
+    assert lines[-1].split() == [
+        "largest",
+        "crowd",
+        "that",
+        "met",
+        "it",
+        "10",
+        "people",
+        "at",
+        "once",
+    ]
+    assert "11 points on 10 test accounts" in done.stdout
+    assert all(len(line) <= 80 for line in lines)
+    for row in database.rows("select code_hash from public.redemption_codes"):
+        assert row[0] not in done.stdout + done.stderr
+    assert not re.search(r"JYOTISH-[A-Z2-9]{4}-", done.stdout + done.stderr)
+
+
+def test_without_the_guard(invite: Invite, database: Database) -> None:
+    """Where a code can be redeemed twice, smoke finds each of them and fails."""
+    changed_function(database, GUARD, "false")
+    key = "credit_transactions_redemption_code_id_key"
+    database.execute(f"alter table public.credit_transactions drop constraint {key}")
+    done = smoke(invite, "--users", "10", "--format", "json")
+    (tier,) = done.json
+    assert (1, 11, 23, False) == (done.exit_code, tier["double"], tier["redeemed"], tier["met"])
+    assert (23, 11) == (tier["points_credited"], tier["points_expected"])
+    assert "invite: failed: missed the line: 10 people: 11 codes redeemed twice" in done.stderr
+
+
+def test_refused_by_the_ledger(invite: Invite, database: Database) -> None:
+    """Where only the ledger's key holds a second redemption, that is an error and no refusal."""
+    changed_function(database, GUARD, "false")
+    done = smoke(invite, "--users", "10", "--format", "json")
+    (tier,) = done.json
+    assert (1, 0, 12) == (done.exit_code, tier["double"], tier["errors"])
+    assert "12 of them: SQLSTATE 23505" in done.stderr
+
+
+def test_a_full_server(invite: Invite, database: Database) -> None:
+    """Who finds no connection is busy, after two repeats; their codes are voided."""
+    slowed(database, 4)
+    with database.connect() as keeper:
+        limit = f'alter database "{database.name}" connection limit 4'
+        with invite.start(
+            *("smoke", "--users", "10", "--format", "json"),
+            env=variables(database),
+            settings=ENABLED,
+        ) as process:
+            assert process.stderr is not None
+            read_until(process.stderr.fileno(), b"to void")
+            keeper.execute(limit.encode())
+            out, told = process.communicate(timeout=TIMEOUT)
+    (tier,) = json.loads(out)
+    assert (1, 0, 0) == (process.returncode, tier["errors"], tier["double"]), told
+    assert tier["busy"] > 0
+    assert round(tier["busy"] / tier["attempts"], 4) == tier["busy_share"]
+    assert b"no connection" in told
+    assert 0 == database.value(UNUSED)
+
+
+def test_locked(invite: Invite, database: Database) -> None:
+    """A lock that is never given back is busy, not an error; the time is that of the answers."""
+    person = database.person(TESTERS[0])
+    with database.connect() as holder:
+        holder.execute("begin")
+        holder.execute("update public.profiles set email = email where id = %s", [person])
+        done = smoke(invite, "--users", "3", "--format", "json")
+    (tier,) = done.json
+    assert (1, 0) == (done.exit_code, tier["errors"])
+    assert 1 <= tier["busy"] <= 2
+    assert tier["first_max"] < tier["whole_max"]
+    assert re.search("1 of them: SQLSTATE (55P03|57014)\n", done.stderr)
+
+
+def test_a_silent_way(invite: Invite, database: Database) -> None:
+    """A way on which no statement is answered is hung up on, and named."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        url = f"postgresql://app_runtime@127.0.0.1:{port}/x?sslmode=disable&gssencmode=disable"
+        done = smoke(invite, env=variables(database) | {"INVITE_SMOKE_DATABASE_URL": url})
+    assert (7, 0) == (done.exit_code, made(database)), done.stderr
+    assert "INVITE_SMOKE_DATABASE_URL: no connection within 8 s" in done.stderr
+
+
+def test_two_databases(invite: Invite, database: Database, cluster: Cluster) -> None:
+    """Users on another database are found out before any code is made."""
+    other = cluster.create(3)
+    try:
+        done = smoke(invite, env=variables(database) | {
+            "INVITE_SMOKE_DATABASE_URL": other.url("app_runtime")
+        })  # fmt: skip
+        assert (2, "", 0, 0) == (done.exit_code, done.stdout, made(database), made(other))
+        assert "do not lead to one database; no code was made" in done.stderr
+    finally:
+        cluster.drop(other)
+
+
+@pytest.mark.parametrize(
+    ("settings", "env", "message"),
+    [
+        ({}, {}, "smoke redeems codes, so it runs in the sandbox only"),
+        ({"smoke": {"accounts": LISTED}}, {}, "smoke redeems codes, so it runs in the sandbox"),
+        (ENABLED, {"INVITE_CONFIG": None}, "smoke redeems codes, so it runs in the sandbox only"),
+        ({"smoke": {"enabled": True}}, {}, "[smoke] accounts names no test account"),
+        (ENABLED, {"INVITE_SMOKE_DATABASE_URL": None}, "INVITE_SMOKE_DATABASE_URL is not set"),
+        (ENABLED, {"INVITE_SMOKE_DATABASE_URL": "nonsense"}, "INVITE_SMOKE_DATABASE_URL cannot"),
+        (ENABLED, {"INVITE_SMOKE_DATABASE_URL": "dbname=x"}, "INVITE_SMOKE_DATABASE_URL names no"),
+    ],
+)
+def test_not_enabled(
+    invite: Invite, database: Database, settings: dict[str, Any], env: dict[str, Any], message: str
+) -> None:
+    """Without a word in a file that was named, accounts and their URL nothing is done."""
+    done = smoke(invite, settings=settings, env=variables(database) | env)
+    assert (2, "", 0) == (done.exit_code, done.stdout, made(database))
+    assert f"invite: bad input: {message}" in done.stderr
+
+
+def test_accounts_that_are_not_there(invite: Invite, database: Database) -> None:
+    """Each crowd needs so many accounts, and each must be known."""
+    few = {"smoke": {"enabled": True, "accounts": LISTED[:9]}}
+    done = smoke(invite, settings=few)
+    assert 2 == done.exit_code
+    assert "20 people need as many test accounts, and there are 9" in done.stderr
+    strange = {"smoke": {"enabled": True, "accounts": [*LISTED, "who@example.com"]}}
+    done = smoke(invite, settings=strange)
+    assert 2 == done.exit_code
+    assert "not in identity.users: who@example.com" in done.stderr
+    assert 0 == made(database)
+
+
+def test_users_who_may_not(invite: Invite, database: Database) -> None:
+    """A login that cannot act as the application's users is refused before any code is made."""
+    done = smoke(invite, env=variables(database, "admin_runtime"))
+    assert (6, 0) == (done.exit_code, made(database))
+    assert "the users' login may not take the role authenticated" in done.stderr
+    database.execute("revoke execute on function public.redeem_code(text) from authenticated")
+    done = smoke(invite)
+    assert (6, 0) == (done.exit_code, made(database))
+    assert "authenticated may not call public.redeem_code" in done.stderr
+    database.execute("drop function public.redeem_code(text)")
+    assert 5 == smoke(invite).exit_code
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [(None, 6), ("postgresql://u@127.0.0.1:1/x", 7)],
+    ids=["password", "nobody"],
+)
+def test_users_who_cannot_connect(
+    invite: Invite, database: Database, url: str | None, status: int
+) -> None:
+    """Their URL is named in the one line, and no code is made."""
+    url = url or database.url("app_runtime").replace(PASSWORD, "wrong")
+    env = variables(database) | {"INVITE_SMOKE_DATABASE_URL": url}
+    done = smoke(invite, env=env)
+    assert (status, 0) == (done.exit_code, made(database)), done.stderr
+    assert ": INVITE_SMOKE_DATABASE_URL: cannot connect: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_evidence(invite: Invite, tmp_path: Path) -> None:
+    """The log has how many codes were made."""
+    assert invite.database is not None
+    done = invite(
+        *("--log-file", "log", "smoke", "--users", "3"),
+        env=variables(invite.database),
+        settings=ENABLED,
+    )
+    assert 0 == done.exit_code, done.stderr
+    assert {"made": 4} == json.loads((tmp_path / "log").read_text())["counts"]
+
+
+def test_not_sampled(invite: Invite, database: Database) -> None:
+    """Where the login may not look at the server, the report says so, and why."""
+    database.execute("revoke select on pg_catalog.pg_stat_activity from public")
+    done = smoke(invite, "--users", "3")
+    assert 0 == done.exit_code, done.stderr
+    assert "not sampled: the server refused it to this login (SQLSTATE 42501)" in done.stdout
+
+
+def test_a_full_gate(invite: Invite, database: Database) -> None:
+    """Behind six other heavy jobs smoke is refused, before any code is made."""
+    with database.connect() as others:
+        take = "select pg_advisory_lock(%s, n) from generate_series(1, %s) n"
+        others.execute(take, [int(Purpose.TICKET), TICKETS])
+        done = smoke(invite)
+    assert (8, 0) == (done.exit_code, made(database))
+    assert "come back in 2 s" in done.stderr
+
+
+def test_limits(invite: Invite, database: Database) -> None:
+    """Test codes count against the issuing limits as any others do, before anything is sent."""
+    database.execute(
+        "create function public.no() returns trigger language plpgsql as"
+        " $$ begin raise 'an insert'; end $$"
+    )
+    database.execute(
+        "create trigger no before insert on public.redemption_codes execute function public.no()"
+    )
+    done = smoke(invite, settings=ENABLED | {"limits": {"points_open": 10}})
+    assert (9, 0) == (done.exit_code, made(database))
+    done = smoke(invite, settings=ENABLED | {"limits": {"codes_per_batch": 10}})
+    assert (9, 0) == (done.exit_code, made(database))
+
+
+def test_kept_and_compared(invite: Invite, tmp_path: Path) -> None:
+    """A run is kept as JSON whatever is shown; another names what differs."""
+    kept = tmp_path / "before.json"
+    assert 0 == smoke(invite, "--users", "3", "--output", str(kept)).exit_code
+    assert 0o600 == kept.stat().st_mode & 0o777
+    document = json.loads(kept.read_bytes())
+    assert [KEYS] == [list(tier) for tier in document["tiers"]]
+    assert document["samples"]
+    same = smoke(invite, "--users", "3", "--against", str(kept))
+    assert "yes: the conditions are the same" in same.stdout
+    document["conditions"]["server_version"] = "9.6"
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    other = smoke(invite, "--users", "4", "--against", "old.json", "--format", "csv")
+    told = re.sub(r"now \d+\.\d+", "now X", other.stderr.splitlines()[-1])
+    expected = "no, these conditions differ: server version (9.6, now X); tier (3, now 4)"
+    assert f"before-and-after: {expected}" == told
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--users", "2"), "--users must be from 3 to 100"),
+        (("--users", "101"), "--users must be from 3 to 100"),
+        (("--output", "there.json"), "there.json exists already"),
+        (("--output", "-"), "--output names a file here"),
+        (("--against", "there.json"), "there.json is no run that `invite smoke --output` kept"),
+        (("--against", "gone.json"), "gone.json: cannot be read: No such file or directory"),
+    ],
+)
+def test_refusals(invite_alone: Invite, options: tuple[str, ...], message: str) -> None:
+    """What cannot be done is refused before it connects."""
+    (invite_alone.folder / "there.json").write_text("{}")
+    done = invite_alone("--sandbox", "smoke", *options)
+    assert (2, "") == (done.exit_code, done.stdout)
+    assert message in done.stderr
+
+
+@contextmanager
+def slow_run(invite: Invite, database: Database) -> Iterator[tuple[Popen[bytes], str]]:
+    """Yield a run whose codes are being redeemed, slowly, and what it said so far."""
+    slowed(database, 2)
+    with invite.start("smoke", env=variables(database), settings=ENABLED) as process:
+        try:
+            assert process.stderr is not None
+            told = read_until(process.stderr.fileno(), b"to void")
+            told += read_until(process.stderr.fileno(), b"\n")
+            sleeping = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
+            until(lambda: database.value(sleeping) > 0, "a redemption")
+            yield process, told.decode()
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped(invite: Invite, database: Database, number: int, status: int) -> None:
+    """Whoever stops it is told what is true: what nobody redeemed is voided first."""
+    with slow_run(invite, database) as (process, _):
+        process.send_signal(number)
+        _, told = process.communicate(timeout=TIMEOUT)
+    assert (status, 0) == (process.returncode, database.value(UNUSED)), told
+    assert b"every test code was redeemed or voided" in told
+    await_gone(database)
+
+
+def test_killed(invite: Invite, database: Database) -> None:
+    """A killed run has said how to void what it leaves, and that ends by itself in an hour."""
+    with slow_run(invite, database) as (process, told):
+        process.kill()
+    await_gone(database, "app_runtime")
+    assert 0 < database.value(UNUSED)
+    assert 0 == database.value(f"{UNUSED} + interval '61 minutes'")
+    (line,) = [text for text in told.splitlines() if "to void" in text]
+    done = invite(
+        *shlex.split(line.partition("them: invite ")[2]), "--status", "available", "--yes"
+    )
+    assert (0, 0) == (done.exit_code, database.value(UNUSED)), done.stderr
+
+
+def test_the_server_is_lost(invite: Invite, database: Database) -> None:
+    """Where nothing can be voided any more, the last line says by which command it is, later."""
+    with slow_run(invite, database) as (process, _):
+        with database.connect() as connection:
+            connection.execute(f'alter database "{database.name}" connection limit 0'.encode())
+            others = "select pg_terminate_backend(pid) from pg_stat_activity where usename = %s"
+            for login in ("admin_runtime", "app_runtime"):
+                connection.execute(f"{others} and datname = current_database()".encode(), [login])
+        _, told = process.communicate(timeout=TIMEOUT)
+    last = [line for line in told.decode().splitlines() if line.startswith("invite: ")]
+    assert 7 == process.returncode
+    assert 1 == len(last)
+    assert "test codes may be left unused, and expire within an hour; to void" in last[0]
+    assert "nothing was changed" not in last[0]
+
+
+def test_held_codes_are_named(invite: Invite, database: Database) -> None:
+    """A code that somebody else holds at the end is named, with the command that voids it."""
+    with slow_run(invite, database) as (process, _), database.connect() as holder:
+        holder.execute("begin")
+        holder.execute(f"select from ({UNUSED.replace('count(*)', 'id')} for update skip locked) t")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=TIMEOUT)
+    assert 130 == process.returncode
+    assert b"held by others; to void what is left of them: invite revoke --note" in told
+
+
+@steps(1)
+def test_where_nothing_can_be_voided(invite: Invite, database: Database) -> None:
+    """Where codes cannot be voided it says so, and that they expire; no command is promised."""
+    changed_function(database, GUARD, "true")
+    done = smoke(invite, "--users", "3", login="owner")
+    assert 1 == done.exit_code
+    assert "they expire within an hour; they cannot be voided here" in done.stderr
+    assert "4 test codes left unused cannot be voided here, and expire" in done.stdout
+    assert "to void" not in done.stderr

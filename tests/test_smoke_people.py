@@ -1,0 +1,90 @@
+"""The people whom smoke plays, on a way to the server that does not answer."""
+
+from __future__ import annotations
+
+import select
+import socketserver
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from databases import TESTERS, hash_of, make_code
+from lossy import SIZE
+from refusing import parameters_of
+from tap import _connect
+
+from invite_admin.codes import Secret
+from invite_admin.model import Actor
+from invite_admin.smoke import people, pool
+from invite_admin.smoke.judging import Answer, Step
+from invite_admin.smoke.people import Code, People
+from invite_admin.smoke.pool import Pool
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+
+    from databases import Database
+
+CLAIMS: Final = b"request.jwt"
+CALL: Final = b"redeem_code"
+
+
+@contextmanager
+def silent(database: Database, mark: bytes) -> Iterator[dict[str, str]]:
+    """Yield libpq's parameters of a way that swallows what holds this, and all that follows."""
+    far_away = parameters_of(database.url("app_runtime"))
+    ended = threading.Event()
+
+    class Passing(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with _connect(far_away) as far:
+                _pass(self.request, far)
+
+    def _pass(near: socket.socket, far: socket.socket) -> None:
+        while not ended.is_set():
+            ready, _, _ = select.select([near, far], [], [], 0.05)
+            for source, drain in ((near, far), (far, near)):
+                piece = source.recv(SIZE) if source in ready else None
+                if piece == b"":
+                    return
+                if piece and mark in piece:
+                    ended.wait()
+                    return
+                if piece:
+                    drain.sendall(piece)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Passing) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        own = {"host": "127.0.0.1", "port": str(server.server_address[1])}
+        try:
+            yield {**far_away, **own, "sslmode": "disable", "gssencmode": "disable"}
+        finally:
+            ended.set()
+            server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("mark", "answer", "why"),
+    [
+        (CLAIMS, Answer.BUSY, "no connection"),
+        (CALL, Answer.ERROR, "SQLSTATE none: the connection was lost"),
+    ],
+    ids=["before", "after"],
+)
+def test_no_answer(
+    database: Database, monkeypatch: pytest.MonkeyPatch, mark: bytes, answer: Answer, why: str
+) -> None:
+    """Who waits in a pooler for a server is busy; who asked and got no answer is an error."""
+    monkeypatch.setattr(people, "WAIT", 0.3)
+    monkeypatch.setattr(pool, "GRACE", 0.2)
+    monkeypatch.setattr(people, "IN_ALL", 2.0)
+    person = Actor(str(database.person(TESTERS[0])), TESTERS[0], "user")
+    code = Code("id", Secret(hash_of(make_code())))
+    with silent(database, mark) as parameters:
+        connections = Pool(parameters)
+        attempt = People(connections).redeem(person, code, Step.ONCE)
+        connections.close()
+    assert (answer, why) == (attempt.answer, attempt.why)
+    assert (attempt.first is None) == (answer is Answer.BUSY)
