@@ -1,27 +1,27 @@
-"""What a change by name or filter is about, and what became of each code. Pure."""
+"""What a change by name or filter is about, and how what became of each code is told. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
 from invite_admin.codes import Kind
 from invite_admin.errors import Busy, Conflict
-from invite_admin.model import Outcome, Status
-from invite_admin.report import Report
+from invite_admin.model import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Sequence
     from datetime import tzinfo
 
     from invite_admin.codes import Name
-    from invite_admin.model import Capability, Row
+    from invite_admin.model import Capability, Group, Row
     from invite_admin.report import Column
 
+PREVIEW = 20  # codes shown before the question
 _LASTING = (Outcome.UPDATED, Outcome.WOULD_UPDATE, Outcome.UNCHANGED)
-_SETTLED = {Status.REDEEMED: Outcome.ALREADY_REDEEMED, Status.REVOKED: Outcome.ALREADY_REVOKED}
 
 
 @dataclass(frozen=True)
@@ -31,179 +31,209 @@ class Verb:
     Attributes:
         need: The capability it needs.
         word: The imperative, as in ``revoke these codes``.
-        past: As in ``50 codes revoked``.
+        done: The outcome of a code that was changed; also the past, as in ``50 codes revoked``.
         would: The outcome of a dry run.
-        columns: The report's columns; those after ``detail`` are members of the row.
+        columns: The report's columns, the position first; those after ``detail`` are members of
+            the row.
     """
 
     need: Capability
     word: str
-    past: str
+    done: Outcome
     would: Outcome
     columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True)
 class Item:
-    """One code of a change: how it was named, and the rows that the name fits."""
+    """One name, and the codes that it fits.
 
-    position: int
-    name: Name | None
-    rows: tuple[Row, ...]
+    Attributes:
+        name: The name.
+        ids: The ids of these codes; only a single one is meant.
+    """
+
+    name: Name
+    ids: tuple[str, ...]
 
     @property
-    def row(self) -> Row | None:
-        """The one row, None where there is none or several."""
-        return self.rows[0] if len(self.rows) == 1 else None
+    def id(self) -> str | None:
+        """The one code's id, None where there is none or several."""
+        return self.ids[0] if len(self.ids) == 1 else None
+
+
+@dataclass
+class Usable:
+    """Codes of a set that can still be changed.
+
+    Attributes:
+        count: How many there are.
+        points: What they are worth together.
+        expired: What those of them are worth that have expired.
+        first: The ids of the first of them, in the order of the set.
+    """
+
+    count: int = 0
+    points: int = 0
+    expired: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, ids: Sequence[str], points: Sequence[int | None]) -> None:
+        """Count codes and their points; these are None where a code cannot be changed."""
+        worth = [each for each in points if each is not None]
+        self.count += len(worth)
+        self.points += sum(worth)
+        if len(self.first) < PREVIEW:
+            usable = (i for i, each in zip(ids, points, strict=True) if each is not None)
+            self.first.extend(islice(usable, PREVIEW - len(self.first)))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be changed, read in one transaction."""
+    """What is to be changed, read in one transaction.
 
-    items: tuple[Item, ...]
-    by_filter: bool
-    extras: dict[str, Any] = field(default_factory=dict)
+    Attributes:
+        groups: The codes that are meant, each once, in id order.
+        codes: How many these are.
+        usable: Those of them that can be changed.
+        items: How they were named, in order; None where a filter chose them.
+        extras: What the command's own options say.
+    """
+
+    groups: Iterable[Group]
+    codes: int
+    usable: Usable
+    items: tuple[Item, ...] | None
+    extras: dict[str, Any]
 
     @property
-    def rows(self) -> list[Row]:
-        """The codes that are meant, each once."""
-        return list({item.row.id: item.row for item in self.items if item.row}.values())
+    def by_filter(self) -> bool:
+        """Whether a filter chose the codes."""
+        return self.items is None
 
     @property
-    def usable(self) -> list[Row]:
-        """Those of them that can still be changed."""
-        return [row for row in self.rows if row.status in (Status.AVAILABLE, Status.EXPIRED)]
+    def lines(self) -> int:
+        """How many lines a report about it has."""
+        return self.codes if self.items is None else len(self.items)
+
+
+@dataclass
+class Tally:
+    """Running sums of what became, or would become, of the codes of one change.
+
+    Attributes:
+        verb: How the change is spoken of.
+        codes: How many codes had which outcome, each code once.
+        lines: How many lines of the report say so; a code that is named twice has two.
+        points: What the codes are worth that were, or would be, changed.
+    """
+
+    verb: Verb
+    codes: Counter[Outcome] = field(default_factory=Counter)
+    lines: Counter[Outcome] = field(default_factory=Counter)
+    points: int = 0
+
+    def add(self, outcome: Outcome, points: int, count: int = 1) -> None:
+        """Count codes of one outcome, worth so many points together."""
+        self.codes[outcome] += count
+        if outcome in (self.verb.done, self.verb.would):
+            self.points += points
+
+    def summary(self) -> list[str]:
+        """Say in lines for people how many codes were changed, and how many were left."""
+        done = text.counted(self.codes[self.verb.done], "code")
+        lines = [f"{self.verb.done}: {done} worth {text.counted(self.points, 'point')}"]
+        left = Counter({o: count for o, count in self.codes.items() if o is not self.verb.done})
+        if left:
+            lines.append(f"left as they are: {_listed(left)}")
+        return lines
+
+    def preview(self) -> list[str]:
+        """Say likewise what a dry run found."""
+        would = text.counted(self.codes[self.verb.would], "code")
+        worth = text.counted(self.points, "point")
+        line = f"dry run: {would} worth {worth} would be {self.verb.done}; nothing was changed"
+        return [line]
+
+    def verdict(self, *, by_filter: bool) -> Busy | Conflict | None:
+        """Return how a command ends in which not every code could be changed."""
+        bad = Counter({o: count for o, count in self.lines.items() if not o.good})
+        if by_filter:
+            if Outcome.BUSY not in bad:
+                return None
+            told = f"not every code could be changed: {_listed(bad)}"
+            return Busy(told, hint="run the command again")
+        if not bad:
+            return None
+        codes = text.counted(bad.total(), "named code")
+        return Conflict(f"{codes} not {self.verb.done}: {_listed(bad)}")
 
 
 @dataclass(frozen=True)
 class Telling:
-    """Tells of a plan what became, or would become, of each of its codes.
+    """Tells in the cells of a report what became of a code.
 
     Attributes:
-        verb: How the change is spoken of.
-        plan: What it is about.
+        columns: The report's columns, the position first.
         zone: The time zone of times.
     """
 
-    verb: Verb
-    plan: Plan
+    columns: tuple[Column, ...]
     zone: tzinfo
 
-    def done(
-        self,
-        outcomes: Mapping[str, Outcome],
-        now: Mapping[str, Row],
-        summary: Callable[[], list[str]],
-    ) -> Report:
-        """Report a change that was made: outcomes and rows by id, as they are now."""
-
-        def became(item: Item) -> Outcome:
-            return outcomes[item.row.id] if item.row else _unfit(item)
-
-        return self._report({i.position: became(i) for i in self.plan.items}, now, summary)
-
-    def summary(self, outcomes: Mapping[str, Outcome]) -> list[str]:
-        """Say in lines for people how many codes were changed, and how many were left."""
-        done = [row for row in self.plan.rows if outcomes[row.id] == self.verb.past]
-        left = Counter(str(o) for o in outcomes.values() if o != self.verb.past)
-        worth = text.counted(sum(row.points for row in done), "point")
-        lines = [f"{self.verb.past}: {text.counted(len(done), 'code')} worth {worth}"]
-        if left:
-            listed = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(left.items()))
-            lines.append(f"left as they are: {listed}")
-        return lines
-
-    def preview(self, same: Callable[[Row], bool], become: Callable[[Row], Row]) -> Report:
-        """Report a change that would be made.
+    def code(self, identity: str, mask: str, outcome: Outcome, row: Row | None) -> tuple[Any, ...]:
+        """Return the cells after the position.
 
         Args:
-            same: Tells whether a code has its new values already.
-            become: Returns a code with its new values.
+            identity: The code's id.
+            mask: Its mask.
+            outcome: What became of it.
+            row: The code as it is now; None where it is no more.
         """
-
-        def would(item: Item) -> Outcome:
-            if item.row is None:
-                return _unfit(item)
-            become = Outcome.UNCHANGED if same(item.row) else self.verb.would
-            return _SETTLED.get(item.row.status, become)
-
-        outcomes = {item.position: would(item) for item in self.plan.items}
-        rows = {
-            i.row.id: become(i.row) if outcomes[i.position] is self.verb.would else i.row
-            for i in self.plan.items
-            if i.row
-        }
-        meant = {
-            i.row.id: i.row.points
-            for i in self.plan.items
-            if i.row and outcomes[i.position] is self.verb.would
-        }
-        line = (
-            f"dry run: {text.counted(len(meant), 'code')} worth "
-            f"{text.counted(sum(meant.values()), 'point')} would be {self.verb.past}; "
-            "nothing was changed"
-        )
-        return self._report(outcomes, rows, lambda: [line])
-
-    def _report(
-        self,
-        outcomes: Mapping[int, Outcome],
-        now: Mapping[str, Row],
-        summary: Callable[[], list[str]],
-    ) -> Report:
-        rows = [self._row(item, outcomes[item.position], now) for item in self.plan.items]
-        verdict = self._verdict(list(outcomes.values()))
-        counts = Counter(str(outcome) for outcome in outcomes.values())
-        return Report(self.verb.columns, rows, summary=summary, verdict=verdict, counts=counts)
-
-    def _row(self, item: Item, outcome: Outcome, now: Mapping[str, Row]) -> tuple[Any, ...]:
-        row = now.get(item.row.id) if item.row else None
         cells = {
-            "position": item.position,
-            "id": item.row.id if item.row else _label(item, Kind.ID),
-            "mask": item.row.mask if item.row else _label(item, Kind.CODE, Kind.MASK),
+            "id": identity,
+            "mask": mask,
             "outcome": str(outcome),
-            "detail": self._detail(item, outcome, row),
+            "detail": self._detail(outcome, row),
             "expires_at": row.expires_at if row else None,
             "note": row.note if row else None,
         }
-        return tuple(cells[column.key] for column in self.verb.columns)
+        return self._cells(cells)
 
-    def _detail(self, item: Item, outcome: Outcome, row: Row | None) -> str | None:
-        """Say in words what an outcome means for the operator."""
-        plain = {
-            Outcome.AMBIGUOUS: "fits several codes: " + ", ".join(r.id for r in item.rows),
-            Outcome.NOT_FOUND: "no such code in this table",
-            Outcome.BUSY: "in use elsewhere, perhaps being redeemed; run the command again",
+    def unfit(self, item: Item) -> tuple[Outcome, tuple[Any, ...]]:
+        """Return outcome and cells of a name that fits no code, or several."""
+        outcome = Outcome.AMBIGUOUS if item.ids else Outcome.NOT_FOUND
+        label, kind = item.name.label, item.name.kind
+        cells = {
+            "id": label if kind is Kind.ID else None,
+            "mask": label if kind is not Kind.ID else None,
+            "outcome": str(outcome),
+            "detail": f"fits several codes: {', '.join(item.ids)}" if item.ids else _GONE,
         }
-        if outcome is Outcome.ALREADY_REDEEMED and row and row.redeemed_at:
+        return outcome, self._cells(cells)
+
+    def _cells(self, cells: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(cells.get(column.key) for column in self.columns[1:])
+
+    def _detail(self, outcome: Outcome, row: Row | None) -> str | None:
+        """Say in words what an outcome means for the operator."""
+        if outcome is Outcome.BUSY:
+            return "in use elsewhere, perhaps being redeemed; run the command again"
+        if row is None:
+            return _GONE
+        if outcome is Outcome.ALREADY_REDEEMED and row.redeemed_at:
             who = row.redeemed_email or row.redeemed_by or "an unknown user"
             return f"by {who} at {text.short_time(row.redeemed_at, self.zone)}"
-        if outcome is Outcome.ALREADY_REVOKED and row and row.revoked_at:
+        if outcome is Outcome.ALREADY_REVOKED and row.revoked_at:
             return f"at {text.short_time(row.revoked_at, self.zone)}"
-        if outcome in _LASTING and row and row.expires_at is None:
+        if outcome in _LASTING and row.expires_at is None:
             return "never expires"
-        return plain.get(outcome)
-
-    def _verdict(self, outcomes: list[Outcome]) -> Busy | Conflict | None:
-        """Return how a command ends in which not every code could be changed."""
-        bad = Counter(str(outcome) for outcome in outcomes if not outcome.good)
-        listed = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(bad.items()))
-        if self.plan.by_filter:
-            if Outcome.BUSY not in outcomes:
-                return None
-            return Busy(f"not every code could be changed: {listed}", hint="run the command again")
-        if not bad:
-            return None
-        codes = text.counted(bad.total(), "named code")
-        return Conflict(f"{codes} not {self.verb.past}: {listed}")
+        return None
 
 
-def _unfit(item: Item) -> Outcome:
-    return Outcome.AMBIGUOUS if item.rows else Outcome.NOT_FOUND
+_GONE = "no such code in this table"
 
 
-def _label(item: Item, *kinds: Kind) -> str | None:
-    """Return what may be shown of a name, where it is one of these kinds."""
-    return item.name.label if item.name and item.name.kind in kinds else None
+def _listed(counts: Counter[Outcome]) -> str:
+    named = sorted((str(outcome), count) for outcome, count in counts.items())
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in named)

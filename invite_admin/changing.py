@@ -10,47 +10,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from invite_admin import output, text
-from invite_admin.changes import Item, Plan, Telling, Verb
+from invite_admin.acting import Acting
+from invite_admin.changes import Item, Plan, Usable
 from invite_admin.errors import BadInput, Failed, NotFound
 from invite_admin.job import Job
-from invite_admin.model import Capability
+from invite_admin.model import UNUSED, Capability, Status
 from invite_admin.options import as_command, filter_options, name_options, report_options
+from invite_admin.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from invite_admin.acting import Act
     from invite_admin.chosen import Chosen
     from invite_admin.codes import Name
-    from invite_admin.model import Filters, Row
+    from invite_admin.model import Group, Row
     from invite_admin.options import DatabaseCommand, Named
     from invite_admin.report import Report
     from invite_admin.run import Run, Target
-    from invite_admin.store import Result, Store
-
-PREVIEW = 20  # codes shown before the question
-
-
-@dataclass(frozen=True)
-class Act:
-    """One change: its verb, and what the store does.
-
-    Attributes:
-        verb: How it is spoken of.
-        prepare: Reads the command's own options, given the server's now; may refuse.
-        apply: Does it; returns the results by id.
-        allow: Refuses what a limit forbids, before anything is sent.
-        same: Whether a code is already as it would become.
-        become: The code as it would become.
-    """
-
-    verb: Verb
-    apply: Callable[[Store, Sequence[Row], dict[str, Any]], dict[str, Result]]
-    prepare: Callable[[Run, Store, dict[str, Any]], dict[str, Any]] = lambda _run, _store, _own: {}
-    allow: Callable[[Run, Store, Sequence[Row], dict[str, Any]], None] = (
-        lambda _run, _store, _rows, _extras: None
-    )
-    same: Callable[[Row, dict[str, Any]], bool] = lambda _row, _extras: False
-    become: Callable[[Row, dict[str, Any]], Row] = lambda row, _extras: row
+    from invite_admin.store import Store
 
 
 def change_command(act: Act) -> Callable[[Callable[..., Any]], DatabaseCommand]:
@@ -110,7 +88,7 @@ class _Changing:
         needs = (Capability.READ, self.act.verb.need)
         job = Job(self.run, needs, self.target)
         if dry_run:
-            job.read(lambda store: self.preview(self.plan(store)))
+            job.read(self.preview)
             return
         if yes:
             job.change(lambda store: self.do(store, self.plan(store)))
@@ -119,81 +97,83 @@ class _Changing:
             self.target.open(self.run)
             with job.opened(writing=False) as store:
                 plan = self.plan(store)
-            if plan.usable:
-                self.ask(plan)
-        job.change(lambda store: self.do(store, self.still(store, plan)))
+                first = list(store.reads.by_id(plan.usable.first).values())
+            if plan.usable.count:
+                self.ask(plan, first)
+        job.change(lambda store: self.do(store, plan))
 
     def plan(self, store: Store) -> Plan:
         """Read the set, once; everything is checked here before anything is changed."""
         extras = self.act.prepare(self.run, store, self.own)
         if self.names is not None:
-            store.require_lookup(self.names)
-            found = store.reads.find(self.names)
-            items = [Item(n, f.name, f.rows) for n, f in enumerate(found, start=1)]
+            plan = self.named(store, self.names, extras)
         else:
-            filters: Filters = self.chosen.at(store, self.run)
-            rows = store.reads.select(filters)
-            items = [Item(n, None, (row,)) for n, row in enumerate(rows, start=1)]
-            if not items:
-                raise NotFound("no code fits these filters; nothing was changed")
-        output.check_held(self.target.form, len(items))
-        plan = Plan(tuple(items), self.names is None, extras)
-        self.act.allow(self.run, store, plan.rows, extras)
+            plan = self.filtered(store, extras)
+        output.check_held(self.target.form, plan.lines)
+        self.act.allow(self.run, store, plan)
         return plan
 
-    def still(self, store: Store, plan: Plan) -> Plan:
-        """Return the same set of ids, as the rows are after the question."""
-        now = store.reads.by_id([row.id for row in plan.rows])
+    def filtered(self, store: Store, extras: dict[str, Any]) -> Plan:
+        """Read the ids of what the filters fit; they may be a million."""
+        groups: Spool[Group] = Spool()
+        filters, codes = self.chosen.at(store, self.run), 0
+        limited = self.run.preferences.limits.points_open is not None
+        usable = Usable(expired=store.reads.expired(filters) if limited else 0)
+        for group in store.groups(filters):
+            groups.add(group)
+            codes += len(group.ids)
+            usable.add(group.ids, group.points)
+        if not codes:
+            raise NotFound("no code fits these filters; nothing was changed")
+        return Plan(groups, codes, usable, None, extras)
 
-        def fresh(item: Item) -> Item:
-            if item.row is None:
-                return item
-            row = now.get(item.row.id)
-            return Item(item.position, item.name, (row,) if row else ())
+    def named(self, store: Store, names: list[Name], extras: dict[str, Any]) -> Plan:
+        """Look the names up, some thousands at a time; of the codes only id and mask are kept."""
+        store.require_lookup(names)
+        items: list[Item] = []
+        usable, masks = Usable(), dict[str, str]()
+        for found in store.reads.find(names):
+            item = Item(found.name, tuple(row.id for row in found.rows))
+            items.append(item)
+            if item.id and item.id not in masks:
+                (row,) = found.rows
+                masks[item.id] = row.mask
+                usable.add([item.id], [row.points if row.status in UNUSED else None])
+                usable.expired += row.points if row.status is Status.EXPIRED else 0
+        return Plan(store.grouped(masks), len(masks), usable, tuple(items), extras)
 
-        return Plan(tuple(map(fresh, plan.items)), plan.by_filter, plan.extras)
-
-    def ask(self, plan: Plan) -> None:
+    def ask(self, plan: Plan, first: list[Row]) -> None:
         """Show the set and ask, with no transaction open."""
         usable, verb = plan.usable, self.act.verb
-        for row in usable[:PREVIEW]:
+        for row in first:
             self.run.say(f"  {row.mask}  {row.points:>7,} points  {row.note or ''}".rstrip())
-        if len(usable) > PREVIEW:
-            self.run.say(f"  and {len(usable) - PREVIEW:,} more")
-        left = len(plan.items) - len(usable)
+        if usable.count > len(first):
+            self.run.say(f"  and {usable.count - len(first):,} more")
+        left = plan.lines - usable.count
         if left:
             self.run.say(f"{text.counted(left, 'other')} cannot be changed, and will be reported")
-        worth = text.counted(sum(row.points for row in usable), "point")
-        question = f"{verb.word} {text.counted(len(usable), 'code')} worth {worth}? [y/N] "
+        worth = text.counted(usable.points, "point")
+        question = f"{verb.word} {text.counted(usable.count, 'code')} worth {worth}? [y/N] "
         sys.stderr.write(question)
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Failed("not confirmed; nothing was changed")
 
+    def preview(self, store: Store) -> Report:
+        """Say of each code what would become of it."""
+        plan = self.plan(store)
+        with self.run.progress(plan.codes, "codes looked at") as advance:
+            return self.acting(store, plan, advance).preview()
+
     def do(self, store: Store, plan: Plan) -> Report:
         """Change what can be changed, and say of each code what became of it."""
-        self.run.gate.admit(store.session, len(plan.usable))
-        results = self.act.apply(store, plan.rows, plan.extras)
-        telling = self.telling(plan)
-        outcomes = {identity: result.outcome for identity, result in results.items()}
+        self.run.gate.admit(store.session, plan.usable.count)
+        self.act.allow(self.run, store, plan)
+        with self.run.progress(plan.codes, "codes done") as advance:
+            acting = self.acting(store, plan, advance)
+            report = acting.change(self.target.form)
+        self.act.hold(self.run, store, acting.revived, plan.extras)
+        return report
 
-        def summary() -> list[str]:
-            lines = telling.summary(outcomes)
-            changed = any(outcome == self.act.verb.past for outcome in outcomes.values())
-            return [*lines, f"request id {store.named}"] if store.named and changed else lines
-
-        return telling.done(
-            outcomes,
-            {identity: result.row for identity, result in results.items() if result.row},
-            summary,
-        )
-
-    def preview(self, plan: Plan) -> Report:
-        """Say of each code what would become of it."""
-        extras = plan.extras
-        return self.telling(plan).preview(
-            lambda row: self.act.same(row, extras), lambda row: self.act.become(row, extras)
-        )
-
-    def telling(self, plan: Plan) -> Telling:
-        return Telling(self.act.verb, plan, self.run.preferences.timezone)
+    def acting(self, store: Store, plan: Plan, advance: Callable[[int], None]) -> Acting:
+        return Acting(self.act, store, plan, self.run.preferences.timezone, advance)

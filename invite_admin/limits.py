@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from invite_admin import text
 from invite_admin.errors import Busy, OverLimit
-from invite_admin.model import Capability, Outcome, Status
+from invite_admin.model import Capability
 from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
-    from invite_admin.model import Change, Row
     from invite_admin.run import Run
     from invite_admin.settings import Limits
-    from invite_admin.store import Issued, Result, Store
+    from invite_admin.store import Issued, Store
 
 PATIENCE = 30.0  # seconds that a batch waits for another one to be delivered and stored
 _FREED = {"points_open": "room only by revoke, redemptions or expiry"}
@@ -147,17 +146,6 @@ def hold(store: Store, run: Run, demand: Demand) -> None:
                 hint="run the command again",
             )
     _refuse(store, run, demand, stored=True)
-
-
-def revived(rows: Sequence[Row], change: Change) -> Demand:
-    """Return what a change adds that gives expired codes another expiry."""
-    back = [row.points for row in rows if change.set_expires and row.status is Status.EXPIRED]
-    return Demand(points_open=sum(back))
-
-
-def updated(rows: Sequence[Row], results: Mapping[str, Result]) -> list[Row]:
-    """Return the rows that were changed, as they were before."""
-    return [row for row in rows if results[row.id].outcome is Outcome.UPDATED]
 
 
 def tell(store: Store, run: Run) -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
 
@@ -17,6 +18,9 @@ class Status(StrEnum):
     REDEEMED = "redeemed"
     REVOKED = "revoked"
     EXPIRED = "expired"
+
+
+UNUSED = (Status.AVAILABLE, Status.EXPIRED)  # what can still be changed
 
 
 class Capability(StrEnum):
@@ -163,3 +167,19 @@ class Row:
     redeemed_at: datetime | str | None
     revoked_at: datetime | str | None
     revoked_by: str | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Codes that are changed together, in id order.
+
+    Attributes:
+        ids: Their ids.
+        masks: Their masks.
+        points: The points of each that could be changed when the set was read; None for a code
+            that could not.
+    """
+
+    ids: Sequence[str]
+    masks: Sequence[str]
+    points: Sequence[int | None]

@@ -42,6 +42,12 @@ class Column:
     blank: str = ""
 
 
+class Drawn(str):
+    """Rows as lines of csv, in the place of a row: without formulas, safe in a terminal."""
+
+    __slots__ = ()
+
+
 class Export(Protocol):
     """Rows written as csv by the server, without a heading, just as ``output`` would."""
 
@@ -72,6 +78,7 @@ class Report:
     Attributes:
         columns: Its columns, in order.
         rows: Its rows, each with a value a column; read once, perhaps straight from the server.
+            Some may be ``Drawn``, where the report is for csv alone.
         layout: OBJECT means exactly one row, given as one JSON object.
         sections: The tables that people read in place of the rows; empty where they read those.
         summary: Lines for standard error, asked for once the result is delivered and true.

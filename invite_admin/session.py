@@ -53,9 +53,11 @@ class Session:
 
     def stream(self, statement: sa.Select[Any], size: int) -> Iterator[Any]:
         """Yield the rows of a query from a server-side cursor, ``size`` rows a fetch."""
+        # On the statement alone: the connection would keep the options for all that follow.
         streamed = statement.execution_options(stream_results=True, yield_per=size)
         with told(), self._connection.execute(streamed) as result:
-            yield from result
+            for rows in result.partitions():
+                yield from rows
 
     def copy_out(self, query: sa.Select[Any], done: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows of a query as csv without a heading, made by the server.
@@ -138,6 +140,11 @@ class Session:
             sa.text("select set_config(:name, :value, true)"),
             {"name": name, "value": f"{seconds}s"},
         )
+
+    def planner(self, **settings: str) -> None:
+        """Set planner settings for the rest of the transaction, where its estimates mislead it."""
+        calls = ", ".join(f"set_config('{name}', :{name}, true)" for name in settings)
+        self.execute(sa.text(f"select {calls}"), settings)
 
     def settle(self) -> None:
         """Check every deferred constraint now, so that COMMIT has nothing left to refuse."""

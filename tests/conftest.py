@@ -30,7 +30,7 @@ SLOW: Final = frozenset(
         *("test_blocked_output", "test_change_refusals", "test_log_file", "test_request_id"),
         *("test_sqlstates", "test_update", "test_structures", "test_secrets_errors"),
         *("test_smoke", "test_watch"),
-        *("test_gate", "test_gate_races", "test_limits_races"),
+        *("test_bulk_changes", "test_gate", "test_gate_races", "test_limits_races"),
     }
 )
 """Modules that take long, beside the suites; the whole check runs them too."""

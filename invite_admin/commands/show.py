@@ -49,7 +49,7 @@ def _show(run: Run, /, *, target: Target, named: Named) -> None:
 
 def _report(store: Store, names: Sequence[Name], run: Run) -> Report:
     store.require_lookup(names)
-    found = store.reads.find(names)
+    found = list(store.reads.find(names))
     rows = list(_rows(found, store.session.server.now, run.preferences.timezone))
     missing = sum(1 for f in found if not f.rows)
     verdict = None

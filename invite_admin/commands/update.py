@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from invite_admin import columns, limits, params
+from invite_admin.acting import Act
 from invite_admin.changes import Verb
-from invite_admin.changing import Act, change_command
+from invite_admin.changing import change_command
 from invite_admin.chosen import expiry
 from invite_admin.errors import BadInput
 from invite_admin.model import Capability, Change, Outcome
@@ -17,12 +18,13 @@ from invite_admin.model import Capability, Change, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from invite_admin.changes import Plan
     from invite_admin.model import Row
     from invite_admin.run import Run
     from invite_admin.store import Result, Store
     from invite_admin.whens import When
 
-_VERB = Verb(Capability.UPDATE, "Update", "updated", Outcome.WOULD_UPDATE, columns.UPDATED)
+_VERB = Verb(Capability.UPDATE, "Update", Outcome.UPDATED, Outcome.WOULD_UPDATE, columns.UPDATED)
 
 
 def _prepare(run: Run, store: Store, own: dict[str, Any]) -> dict[str, Any]:
@@ -32,20 +34,26 @@ def _prepare(run: Run, store: Store, own: dict[str, Any]) -> dict[str, Any]:
     if expires is not None:
         now = store.session.server.now
         change = replace(change, set_expires=True, expires_at=expiry(run, now, expires))
-    return {"change": change, "run": run}
+    return {"change": change}
 
 
-def _allow(run: Run, store: Store, rows: Sequence[Row], extras: dict[str, Any]) -> None:
-    limits.check(store, run, limits.revived(rows, extras["change"]))
+def _revived(points: int, extras: dict[str, Any]) -> limits.Demand:
+    """Return what expired codes worth so many points add once they have another expiry."""
+    change: Change = extras["change"]
+    return limits.Demand(points_open=points if change.set_expires else 0)
+
+
+def _allow(run: Run, store: Store, plan: Plan) -> None:
+    limits.check(store, run, _revived(plan.usable.expired, plan.extras))
+
+
+def _hold(run: Run, store: Store, points: int, extras: dict[str, Any]) -> None:
+    """Hold the codes that came back to life against the limits, as new ones."""
+    limits.hold(store, run, _revived(points, extras))
 
 
 def _apply(store: Store, rows: Sequence[Row], extras: dict[str, Any]) -> dict[str, Result]:
-    """Change the codes; those that come back to life are held against the limits as new ones."""
-    run, change = extras["run"], extras["change"]
-    _allow(run, store, rows, extras)
-    results = store.update(rows, change)
-    limits.hold(store, run, limits.revived(limits.updated(rows, results), change))
-    return results
+    return store.update(rows, extras["change"])
 
 
 def _same(row: Row, extras: dict[str, Any]) -> bool:
@@ -59,9 +67,18 @@ def _become(row: Row, extras: dict[str, Any]) -> Row:
     return replace(row, expires_at=expires_at, note=change.note if change.set_note else row.note)
 
 
-@change_command(
-    Act(_VERB, apply=_apply, prepare=_prepare, allow=_allow, same=_same, become=_become)
+_ACT = Act(
+    _VERB,
+    apply=_apply,
+    prepare=_prepare,
+    allow=_allow,
+    hold=_hold,
+    same=_same,
+    become=_become,
 )
+
+
+@change_command(_ACT)
 @click.option(
     "--set-expires",
     type=params.Expiry(),

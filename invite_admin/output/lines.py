@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
-from invite_admin.report import Cell, Layout
+from invite_admin.report import Cell, Drawn, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +34,8 @@ def write_csv(report: Report, style: Style) -> Iterator[str]:
         return text.visible(found) if style.terminal else found
 
     def line(row: Sequence[Any]) -> str:
+        if isinstance(row, Drawn):
+            return row
         writer.writerow(map(cell, report.columns, row))
         return _drained(buffer)
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from invite_admin import catalogue
 from invite_admin.codes import Kind
-from invite_admin.errors import BadInput, Failed, Unavailable
+from invite_admin.errors import BadInput, Unavailable
 from invite_admin.judge import read_shape
-from invite_admin.model import Capability, Outcome, Row, Status
+from invite_admin.model import Capability, Group, Outcome
 from invite_admin.server import READ_ONLY, READ_ONLY_HINT
+from invite_admin.store import outcomes
 from invite_admin.store.actors import find_accounts, find_actor
 from invite_admin.store.batches import Batches
 from invite_admin.store.issued import Issued
-from invite_admin.store.pieces import Changed, Pieces
+from invite_admin.store.outcomes import Result
+from invite_admin.store.pieces import Changed, Pieces, group_of, size_of
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
 from invite_admin.store.requests import made_under
 from invite_admin.store.table import CodesTable
 from invite_admin.store.writes import DirectWrites, FunctionWrites, Writes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from invite_admin.batch import Terms
     from invite_admin.codes import Name
-    from invite_admin.model import Actor, Change
+    from invite_admin.model import Actor, Change, Filters, Row
     from invite_admin.session import Session
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
@@ -36,15 +37,6 @@ __all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Result", "Store", "
 MANY = 100  # codes from which on a statement may take longer
 LONG_STATEMENT = 900  # seconds
 _GIVING = {"note": "give --note", "expires_at": "give --expires"}
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of one code of a change; ``row`` as it is now, None where there is none."""
-
-    id: str
-    outcome: Outcome
-    row: Row | None
 
 
 def look(session: Session, settings: Settings) -> Shape:
@@ -75,6 +67,8 @@ class Store:
         self.request_id = f"invite-{uuid.uuid4()}"
         self._settings, self.say = settings, say
         self._found: Actor | None = None
+        self._pieces = Pieces(session, settings.timeouts.lock, say)
+        self._swept = 0
 
     @property
     def actor(self) -> Actor:
@@ -157,13 +151,63 @@ class Store:
                 "statement_timeout", max(LONG_STATEMENT, self._settings.timeouts.statement)
             )
 
+    def groups(self, filters: Filters) -> Iterator[Group]:
+        """Yield the codes that a change by filter is about, read in one moment, in id order."""
+        count = self.reads.count(filters)
+        # Else it expects that only some of the rows are fetched, and seeks each one by its id.
+        self.session.planner(cursor_tuple_fraction="1", enable_indexscan="off")
+        yield from self.reads.groups(filters, group_of(count))
+        self.session.planner(enable_indexscan="on")
+
+    def grouped(self, masks: Mapping[str, str]) -> list[Group]:
+        """Return codes that were named, by id and mask, likewise."""
+        size, ordered = group_of(len(masks)), sorted(masks)
+        pieces = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+        return [Group(ids, [masks[i] for i in ids], [None] * len(ids)) for ids in pieces]
+
+    def expect(self, count: int) -> None:
+        """Deal out time and savepoints for a change of so many codes in several calls."""
+        self.allow_time(count)
+        self._pieces.size = size_of(count)
+        if count > MANY and not self.shape.by_functions:
+            # Else it reads the whole table for each group.
+            self.session.planner(enable_seqscan="off")
+
+    def sweep(self, group: Group) -> bool:
+        """Void all codes of a group in one statement, or none of them; direct writes only.
+
+        Once all groups are done, ``check_swept`` must say that the database did it.
+        """
+        if self.shape.by_functions or None in group.points:
+            return False
+        writes = self.writes(Capability.REVOKE)
+        assert isinstance(writes, DirectWrites)  # noqa: S101 - the other way was left above
+        done = self._pieces.whole(len(group.ids), lambda: writes.void(group.ids))
+        self._swept += len(group.ids) if done else 0
+        return done
+
+    def check_swept(self, groups: Callable[[], Iterable[Group]]) -> None:
+        """Read back what ``sweep`` did.
+
+        Args:
+            groups: Returns the groups for which it returned True.
+
+        Raises:
+            Failed: The database says that it changed codes, and did not.
+        """
+        if self.reads.revoked_by(self.actor.id) == self._swept:
+            return
+        # Perhaps the database only writes another time or actor than it is told.
+        if any(self.reads.revoked_among(group.ids) != len(group.ids) for group in groups()):
+            raise outcomes.not_done()
+
     def revoke(self, rows: Sequence[Row]) -> dict[str, Result]:
         """Void those of the codes that can be; the result by id."""
         return self._change(Capability.REVOKE, rows, Outcome.REVOKED)
 
     def update(self, rows: Sequence[Row], change: Change) -> dict[str, Result]:
         """Change those of the codes that can be and differ; the result by id."""
-        same = {row.id for row in rows if _unused(row) and change.leaves(row)}
+        same = {row.id for row in rows if outcomes.unused(row) and change.leaves(row)}
         results = self._change(
             Capability.UPDATE, [row for row in rows if row.id not in same], Outcome.UPDATED, change
         )
@@ -179,17 +223,16 @@ class Store:
         done: Outcome,
         change: Change | None = None,
     ) -> dict[str, Result]:
-        sent = [row.id for row in rows if _unused(row)]
+        sent = [row.id for row in rows if outcomes.unused(row)]
         changed = Changed()
         if sent:
-            self.allow_time(len(sent))
             writes = self.writes(need)
             act = writes.revoke if change is None else (lambda ids: writes.update(ids, change))
-            changed = Pieces(self.session, self._settings.timeouts.lock, self.say).run(sent, act)
-        changed.kept = _revoked if change is None else change.leaves
+            changed = self._pieces.run(sent, act)
+        changed.kept = outcomes.revoked if change is None else change.leaves
         now = self.reads.by_id([row.id for row in rows])
         return {
-            row.id: Result(row.id, _outcome(row.id, now, changed, done), now.get(row.id))
+            row.id: Result(row.id, outcomes.outcome(row.id, now, changed, done), now.get(row.id))
             for row in rows
         }
 
@@ -202,31 +245,3 @@ class Store:
             return FunctionWrites(self.session, actor, self.request_id)
         table = CodesTable(self.shape, role).table
         return DirectWrites(self.session, table, actor, self.shape.has("revoked_at"))
-
-
-def _revoked(row: Row) -> bool:
-    return row.status is Status.REVOKED
-
-
-def _unused(row: Row) -> bool:
-    return row.status in (Status.AVAILABLE, Status.EXPIRED)
-
-
-def _outcome(identity: str, now: dict[str, Row], changed: Changed, done: Outcome) -> Outcome:
-    """Say what became of a code, from what was done and from what it is now."""
-    row = now.get(identity)
-    if identity in changed.done and row is not None and changed.kept(row):
-        return done
-    if identity in changed.done:
-        raise Failed("the database says that it changed codes, and did not; nothing was changed")
-    if row is None:
-        return Outcome.NOT_FOUND
-    if row.status is Status.REDEEMED:
-        return Outcome.ALREADY_REDEEMED
-    if row.status is Status.REVOKED:
-        return Outcome.ALREADY_REVOKED
-    if identity in changed.locked:
-        return Outcome.BUSY
-    raise Failed(
-        "the database left unused codes as they were and gave no reason; nothing was changed"
-    )

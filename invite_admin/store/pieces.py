@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from invite_admin.session import Session
 
 SAVEPOINTS = 60  # PostgreSQL keeps 64 subtransactions of a session in shared memory
-SMALLEST = 50
+SMALLEST, LARGEST = 50, 20_000  # codes a savepoint; the second bounds the memory of both sides
+A_GROUP = 10_000  # codes
 REFUSED = frozenset({"55000", "P0002"})
 _NO_WAIT = 1  # ms; 0 would mean without a bound
 
@@ -39,6 +40,26 @@ class Changed:
     kept: Callable[[Row], bool] = lambda _row: True
 
 
+class _TooFewError(Exception):
+    """A change of a whole piece left some of its codes."""
+
+
+def _require(*, whole: bool) -> None:
+    if not whole:
+        raise _TooFewError
+
+
+def size_of(count: int) -> int:
+    """Return how many codes go into one savepoint where so many are to be changed."""
+    return min(max(SMALLEST, -(-count // SAVEPOINTS)), LARGEST)
+
+
+def group_of(count: int) -> int:
+    """Return how many are read, changed and told together: some whole savepoints."""
+    size = size_of(count)
+    return size * -(-A_GROUP // size)
+
+
 class Pieces:
     """Runs one kind of change over many codes.
 
@@ -46,6 +67,9 @@ class Pieces:
         session: The open transaction.
         seconds: How long all waits for locks together may last.
         say: Told when the command begins to wait.
+
+    Attributes:
+        size: Codes a savepoint; None means by the number of codes in one call of ``run``.
     """
 
     def __init__(self, session: Session, seconds: float, say: Callable[[str], None]) -> None:
@@ -53,6 +77,28 @@ class Pieces:
         self._budget = seconds * 1000.0  # ms left
         self._say = say
         self._told = False
+        self.size: int | None = None
+
+    def whole(self, count: int, change: Callable[[], int]) -> bool:
+        """Change all of so many codes, or none; ``change`` returns how many it changed.
+
+        Returns:
+            False where a code is locked or was changed by somebody else.
+
+        Raises:
+            InviteError: What is no matter of a single code; nothing was changed.
+        """
+        self._lock_timeout(_NO_WAIT)
+        try:
+            with self._session.attempt():
+                _require(whole=change() == count)
+        except _TooFewError:
+            return False
+        except psycopg.Error as error:
+            if error.sqlstate in REFUSED | sqlstates.LOCKED:
+                return False
+            raise sqlstates.translate(error) from None
+        return True
 
     def run(self, ids: Sequence[str], change: Callable[[Sequence[str]], set[str]]) -> Changed:
         """Change the codes with these ids; ``change`` returns the ids it changed.
@@ -61,7 +107,7 @@ class Pieces:
             InviteError: What is no matter of a single code; nothing was changed.
         """
         ordered = sorted(ids)
-        size = max(SMALLEST, -(-len(ordered) // SAVEPOINTS))
+        size = self.size or size_of(len(ordered))
         pending = deque(ordered[start : start + size] for start in range(0, len(ordered), size))
         changed = Changed()
         self._lock_timeout(_NO_WAIT)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from invite_admin.codes import Kind
-from invite_admin.model import Capability, Filters, Redemptions, Row, Sort, Status
+from invite_admin.model import UNUSED, Capability, Filters, Group, Redemptions, Row, Sort, Status
 from invite_admin.store.exports import Rows
 from invite_admin.store.table import CodesTable
 
@@ -73,20 +74,55 @@ class Reads:
         )
         return Rows(self._session, self._role, query)
 
-    def select(self, filters: Filters) -> list[Row]:
-        """Return the codes that a change by filter is about, in id order."""
-        return self._fetch(*self._t.where(filters))
+    def count(self, filters: Filters) -> int:
+        """Count the codes that fit."""
+        return self._count(*self._t.where(filters))
+
+    def expired(self, filters: Filters) -> int:
+        """Add up the points of the codes that fit and have expired."""
+        points = sa.func.coalesce(sa.func.sum(self._t.c.credits), 0)
+        expired = self._t.status() == str(Status.EXPIRED)
+        query = sa.select(sa.cast(points, sa.BigInteger)).where(*self._t.where(filters), expired)
+        self._session.become(self._role)
+        return int(self._session.execute(query).scalar_one())
+
+    def groups(self, filters: Filters, size: int) -> Iterator[Group]:
+        """Yield the codes that fit in one moment, in id order, so many at a time."""
+        unused = self._t.status().in_([str(status) for status in UNUSED])
+        points = sa.case((unused, self._t.c.credits))
+        query = (
+            sa.select(self._t.text("id"), self._t.c.code_mask, points)
+            .where(*self._t.where(filters))
+            .order_by(self._t.c.id)
+        )
+        self._session.become(self._role)
+        rows = self._session.stream(query, size)
+        while found := list(islice(rows, size)):
+            ids, masks, worth = ([row[place] for row in found] for place in range(3))
+            yield Group(ids, masks, worth)
+
+    def revoked_by(self, actor: str) -> int:
+        """Count the codes that this transaction has revoked as this actor."""
+        c = self._t.c
+        return self._count(c.revoked_at == sa.func.now(), c.revoked_by == sa.cast(actor, sa.Uuid))
+
+    def revoked_among(self, ids: Sequence[str]) -> int:
+        """Count those of the codes that are revoked."""
+        return self._count(self._t.among(ids), self._t.status() == str(Status.REVOKED))
 
     def by_id(self, ids: Sequence[str]) -> dict[str, Row]:
         """Return the codes with these ids that exist, by id."""
         found: dict[str, Row] = {}
         for piece in _pieces(ids):
-            wanted = sa.cast(list(piece), sa.ARRAY(sa.Uuid(as_uuid=False)))
-            found |= {row.id: row for row in self._fetch(self._t.c.id == sa.any_(wanted))}
+            found |= {row.id: row for row in self._fetch(self._t.among(piece))}
         return found
 
-    def find(self, names: Sequence[Name]) -> list[Found]:
+    def find(self, names: Sequence[Name]) -> Iterator[Found]:
         """Find each name's rows; a plain code was hashed before and is not sent."""
+        for start in range(0, len(names), A_LOOKUP):
+            yield from self._found(names[start : start + A_LOOKUP])
+
+    def _found(self, names: Sequence[Name]) -> Iterator[Found]:
         by_kind: dict[Kind, list[str]] = defaultdict(list)
         for name in names:
             by_kind[name.kind].append(name.value)
@@ -100,7 +136,7 @@ class Reads:
             identity = name.value if name.kind is Kind.ID else ids.get(name.value, "")
             return (rows[identity],) if identity in rows else ()
 
-        return [Found(name, fitting(name)) for name in names]
+        return (Found(name, fitting(name)) for name in names)
 
     def taken(self, hashes: Sequence[str]) -> set[str]:
         """Return those of the hashes that a code has."""
@@ -142,6 +178,11 @@ class Reads:
             grouped = sa.select(sa.literal_column("'all'").label("group"), *_counts(codes))
         self._session.become(self._role)
         return list(self._session.execute(grouped))
+
+    def _count(self, *conditions: ColumnElement[bool]) -> int:
+        query = sa.select(sa.func.count()).select_from(self._t.table).where(*conditions)
+        self._session.become(self._role)
+        return int(self._session.execute(query).scalar_one())
 
     def _fetch(self, *conditions: ColumnElement[bool]) -> list[Row]:
         query = sa.select(*self._t.row()).where(*conditions).order_by(self._t.c.id)

@@ -15,7 +15,7 @@ from invite_admin import catalogue
 from invite_admin.codes import digests, mask
 from invite_admin.errors import Failed
 from invite_admin.store.bulk import Created, Rows, checksum, copied, new_ids
-from invite_admin.store.table import quoted
+from invite_admin.store.table import array_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from invite_admin.session import Session
 
 CODES_A_CALL = 100  # the create function refuses more
+_VOIDED = "revoked_at = now(), revoked_by = cast(:actor as uuid)"
 FEW = 500  # codes up to which one INSERT takes them
 A_CREATE = 2_000  # codes a statement
 A_COPY = 50_000  # codes a COPY
@@ -108,9 +109,7 @@ class DirectWrites:
 
     def revoke(self, ids: Sequence[str]) -> set[str]:
         """Void those of the codes that are neither redeemed nor revoked."""
-        return self._set(
-            "revoked_at = now(), revoked_by = cast(:actor as uuid)", ids, {"actor": self.actor.id}
-        )
+        return self._set(_VOIDED, ids, {"actor": self.actor.id})
 
     def update(self, ids: Sequence[str], change: Change) -> set[str]:
         """Change those of the codes that are neither redeemed nor revoked."""
@@ -119,18 +118,23 @@ class DirectWrites:
         values = {name: getattr(change, name) for name, wanted in parts if wanted}
         return self._set(assignments, ids, values)
 
+    def void(self, ids: Sequence[str]) -> int:
+        """Void those of the codes that are neither redeemed nor revoked; return how many."""
+        return self.session.raw(
+            self._statement(_VOIDED), {"ids": array_of(ids), "actor": self.actor.id}
+        ).rowcount
+
     def _set(self, assignments: str, ids: Sequence[str], values: dict[str, Any]) -> set[str]:
-        """Lock in id order, then change what is still unused, in one statement."""
+        statement = self._statement(assignments, "returning c.id::text")
+        return set(self.session.raw(statement, {"ids": array_of(ids), **values}).scalars())
+
+    def _statement(self, assignments: str, rest: str = "") -> sa.TextClause:
+        """Change what is unused; whoever runs it waits for no lock, or for a single code's."""
         unused = "c.redeemed_at is null" + (" and c.revoked_at is null" if self.revocable else "")
-        statement = sa.text(
-            f"""with picked as (
-                    select c.id from {quoted(self.table)} c
-                    where c.id = any(cast(:ids as uuid[])) and {unused} order by c.id for update
-                )
-                update {quoted(self.table)} c set {assignments}
-                from picked where c.id = picked.id and {unused} returning c.id::text"""
+        return sa.text(
+            f"""update {quoted(self.table)} c set {assignments}
+                where c.id = any(cast(:ids as uuid[])) and {unused} {rest}"""
         )
-        return set(self.session.raw(statement, {"ids": list(ids), **values}).scalars())
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ class FunctionWrites:
         self, function: str, arguments: str, ids: Sequence[str], values: dict[str, Any]
     ) -> set[str]:
         statement = self._over("unnest(cast(:ids as uuid[]))", function, arguments)
-        rows = self.session.raw(statement, {"ids": list(ids), **values, **self._who()})
+        rows = self.session.raw(statement, {"ids": array_of(ids), **values, **self._who()})
         answered = [row.id for row in rows]
         if sorted(answered) != sorted(ids):
             raise Failed(

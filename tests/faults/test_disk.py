@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from batches import BOTH_WAYS, check_nothing, check_paired, line, stored
+from databases import steps
 from hostile import failure
-from stock import revoked
+from stock import make_many, revoked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +108,21 @@ def test_change_told_to_a_full_disk(invite: Invite, database: Database, disk: Pa
     assert (1, [], MUCH) == (done.exit_code, left(disk), len(revoked(database)))
     told = failure(done)[0]
     assert told.startswith("failed: the changes are stored, but the report could not be written")
+
+
+@steps(2)
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_no_room_for_what_became_of_codes(
+    invite: Invite, database: Database, disk: Path, form: str
+) -> None:
+    """Where the outcomes of many codes cannot be kept until COMMIT, nothing is changed."""
+    make_many(database, 20_000)
+    command = ("revoke", "--note", "many", "--yes", "--format", form)
+    done = invite(*command, login="owner", env={"TMPDIR": str(disk)})
+    assert (1, "", set(), []) == (done.exit_code, done.stdout, revoked(database), left(disk))
+    told, hint = failure(done)
+    assert f"failed: the temporary folder cannot be written to: {NO_SPACE}; nothing was" in told
+    assert "hint: TMPDIR names another folder" == hint
 
 
 def test_log_on_a_full_disk(invite: Invite, database: Database, disk: Path) -> None:

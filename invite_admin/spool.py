@@ -1,0 +1,53 @@
+"""What is kept of a long piece of work until COMMIT is known: in memory, then in a file."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from invite_admin.errors import Failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Item = TypeVar("Item")
+HELD = 2**20  # bytes kept in memory
+
+
+class Spool(Generic[Item]):
+    """Items in the order in which they were added, to be read as often as needed.
+
+    Beyond ``HELD`` bytes they lie in the system's temporary folder, in a file of mode 0600 that
+    has no name, so that it is gone when the process ends however.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=HELD)  # noqa: SIM115 - see the class
+        self._count = 0
+
+    def __del__(self) -> None:
+        """Give the room back once nobody reads it any more."""
+        self._file.close()
+
+    def add(self, item: Item) -> None:
+        """Keep one item, beyond all doubt: what no disk has room for is found here.
+
+        Raises:
+            Failed: It could not be kept.
+        """
+        try:
+            pickle.dump(item, self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+        except OSError as error:
+            raise Failed(
+                f"the temporary folder cannot be written to: {error.strerror}; nothing was changed",
+                hint="TMPDIR names another folder",
+            ) from None
+        self._count += 1
+
+    def __iter__(self) -> Iterator[Item]:
+        """Yield the items; adding must be over."""
+        self._file.seek(0)
+        for _ in range(self._count):
+            yield pickle.load(self._file)  # noqa: S301 - written above, and nobody else has it

@@ -1,0 +1,68 @@
+"""What became of each code of a change, from what was done and from what the codes are now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from invite_admin.errors import Failed
+from invite_admin.model import UNUSED, Outcome, Row, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from invite_admin.store.pieces import Changed
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one code of a change; ``row`` as it is now, None where there is none."""
+
+    id: str
+    outcome: Outcome
+    row: Row | None
+
+
+def revoked(row: Row) -> bool:
+    """Tell whether a code is void."""
+    return row.status is Status.REVOKED
+
+
+def unused(row: Row) -> bool:
+    """Tell whether a code can still be changed."""
+    return row.status in UNUSED
+
+
+def outcome(identity: str, now: Mapping[str, Row], changed: Changed, done: Outcome) -> Outcome:
+    """Say what became of one code.
+
+    Args:
+        identity: Its id.
+        now: The codes as they are now, by id.
+        changed: What was done.
+        done: The outcome of what was done.
+
+    Raises:
+        Failed: What was done and what is now do not go together.
+    """
+    row = now.get(identity)
+    if identity in changed.done and row is not None and changed.kept(row):
+        return done
+    if identity in changed.done:
+        raise not_done()
+    if row is None:
+        return Outcome.NOT_FOUND
+    if row.status is Status.REDEEMED:
+        return Outcome.ALREADY_REDEEMED
+    if row.status is Status.REVOKED:
+        return Outcome.ALREADY_REVOKED
+    if identity in changed.locked:
+        return Outcome.BUSY
+    raise Failed(
+        "the database left unused codes as they were and gave no reason; nothing was changed"
+    )
+
+
+def not_done() -> Failed:
+    """Return the failure of a change that the database only says it made."""
+    return Failed("the database says that it changed codes, and did not; nothing was changed")
