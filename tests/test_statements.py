@@ -30,8 +30,8 @@ ALL: Final = ("--points", "10")
         (["redemptions", "--format", "csv"], [*READING, UNBOUND], "copy ("),
         (["show", "JYOTISH-****-AAAA"], READING, "SELECT CAST("),
         (["stats"], READING, "SELECT 'all'"),
-        (["revoke", *ALL, "--yes"], WRITING, "SELECT CAST("),
-        (["update", *ALL, "--set-note", "x", "--yes"], WRITING, "SELECT CAST("),
+        (["revoke", *ALL, "--yes"], WRITING, "SELECT count"),
+        (["update", *ALL, "--set-note", "x", "--yes"], WRITING, "SELECT count"),
         (
             ["generate", "--count", "1", "--points", "1"],
             WRITING,

@@ -7,7 +7,7 @@ time of its transaction: ``created_at`` is ``now()`` by default (migrations_read
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -69,17 +69,19 @@ def standing(store: Store, batch: Batch) -> tuple[Counter[Status], int]:
         table.c.expires_at.is_distinct_from(terms.expires_at),
         table.c.note.is_distinct_from(terms.note),
     )
-    query: sa.Select[Any] = sa.select(
-        table.status(), sa.func.count(), sa.func.count().filter(differs)
+    query = sa.select(
+        table.status().label("status"),
+        sa.func.count().label("codes"),
+        sa.func.count().filter(differs).label("different"),
     ).group_by(table.status())
     store.session.become(role)
     now: Counter[Status] = Counter()
     changed = 0
     for piece in batch.codes:
         chosen = table.where(Filters(ids=tuple(piece.ids)))
-        for status, count, different in store.session.execute(query.where(*chosen)):
-            now[Status(status)] += count
-            changed += different
+        for row in store.session.execute(query.where(*chosen)):
+            now[Status(row.status)] += row.codes
+            changed += row.different
     return now, changed
 
 
