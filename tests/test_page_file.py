@@ -38,10 +38,19 @@ def test_what_is_no_file_is_left_alone(
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     """The page goes where a link leads."""
     kept, link = tmp_path / "kept.md", tmp_path / "link.md"
-    kept.write_text("old")
+    kept.write_text("# old")
     link.symlink_to(kept)
     assert 0 == run([*LINE, str(link)])
     assert link.is_symlink()
     assert kept.read_text(encoding="utf-8").startswith("#")
     assert stat.S_ISREG(kept.lstat().st_mode)
     assert 0 == run([*LINE, str(link), "--check"])
+
+
+def test_what_is_no_page_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of codes, or anything else that is no page, is not replaced."""
+    path = tmp_path / "friday.csv"
+    path.write_text("id,code,mask\n")
+    assert (2, "id,code,mask\n") == (run([*LINE, str(path)]), path.read_text())
+    told = f"bad input: {path} holds something else than a page; nothing was changed"
+    assert told in capsys.readouterr().err

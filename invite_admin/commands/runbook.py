@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from invite_admin.run import Run
     from invite_admin.runbook import Stand
 
+HEADING = "# "  # how every page begins, and no file of codes
+
 
 @click.command()
 @click.option(
@@ -123,9 +125,15 @@ def _compare(run: Run, path: Path, page: str) -> None:
 
 def _keep(run: Run, path: Path, page: str) -> None:
     """Replace the page only where its text differs, as a whole, its mode kept."""
-    if _read(path) == page:
+    found = _read(path)
+    if found == page:
         run.say(f"{shown_path(path)} is current; left as it is")
         return
+    if found and not found.startswith(HEADING):
+        raise BadInput(
+            f"{shown_path(path)} holds something else than a page; nothing was changed",
+            hint="name another file by --output",
+        )
     kept = path.resolve()  # a link stays a link
     new = kept.with_name(f".{kept.name}.new")
     try:
