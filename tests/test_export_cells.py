@@ -48,20 +48,25 @@ ZONES: Final = (
 SOMEBODY: Final = "00000000-0000-4000-8000-000000000000"
 
 
+def in_utc(instant: str) -> str:
+    """Say that an instant is in UTC; PostgreSQL 18 takes no zone after infinity."""
+    return instant if instant.endswith("infinity") else f"{instant} UTC"
+
+
 def fill(database: Database) -> None:
     """Store 300 codes with hostile texts and odd times."""
     texts, times = cycle(TEXTS), cycle(INSTANTS)
     for number in range(300):
         values = {
             "note": None if number % 11 == 0 else next(texts),
-            "created_at": f"{next(times)} UTC",
-            "expires_at": None if number % 5 == 0 else f"{next(times)} UTC",
+            "created_at": in_utc(next(times)),
+            "expires_at": None if number % 5 == 0 else in_utc(next(times)),
         }
         if number % 2:
-            values |= {"redeemed_at": f"{next(times)} UTC", "redeemed_by": SOMEBODY}
+            values |= {"redeemed_at": in_utc(next(times)), "redeemed_by": SOMEBODY}
             values |= {"redeemed_email": next(texts)}
         elif database.step > 1 and number % 3:
-            values |= {"revoked_at": f"{next(times)} UTC", "revoked_by": SOMEBODY}
+            values |= {"revoked_at": in_utc(next(times)), "revoked_by": SOMEBODY}
         database.insert_code(**values)
 
 
