@@ -177,7 +177,7 @@ class Compared:
         """Do nothing: the file is somebody else's."""
 
 
-def beside(path: Path) -> Path:
+def unfinished(path: Path) -> Path:
     """Return the name under which a file is written that is to be whole or absent."""
     return path.with_name(f".{path.name}.new")
 
@@ -193,7 +193,7 @@ def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
         BadInput: There is such a file already.
         Failed: It cannot be written.
     """
-    new = beside(path)
+    new = unfinished(path)
     try:
         new.unlink(missing_ok=True)
         file = NewFile(new)
@@ -206,10 +206,12 @@ def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
         new.unlink()
         sync_folder(path.parent)
     except FileExistsError:
-        new.unlink(missing_ok=True)
         raise _exists(path) from None
     except OSError as error:
         raise _failed(path, error.strerror) from None
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

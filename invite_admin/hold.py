@@ -47,13 +47,13 @@ class Hold:
             gone = not os.path.samestat(os.fstat(descriptor), path.stat())
         except BlockingIOError:
             raise Busy(
-                f"{path} belongs to another command that still runs; {NOTHING}",
+                f"{shown_path(path)} belongs to another command that still runs; {NOTHING}",
                 hint="wait for its end; it says what became of the batch",
             ) from None
         except OSError as error:
-            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+            raise BadInput(f"{shown_path(path)}: cannot be read: {error.strerror}") from None
         if gone:
-            raise BadInput(f"{path} was settled by another command; {NOTHING}")
+            raise BadInput(f"{shown_path(path)} was settled by another command; {NOTHING}")
         return descriptor
 
     def close(self) -> None:
