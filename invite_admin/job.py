@@ -65,6 +65,8 @@ class Job:
                         output.emit(report, self.target.form, sink, style, done)
                 except sinks.ReaderLeft:
                     return
+                except errors.InviteError as error:
+                    raise sinks.cut_short(error, sink) from None
             self._close(report)
 
     def follow(self, begin: Callable[[Callable[[float], None]], Report]) -> None:

@@ -130,8 +130,8 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
             f"{shown} is no whole pending file; nothing was done",
-            hint="keep it where `generate` said that its codes are stored; a run that ended while "
-            "it wrote this file stored nothing, and `invite list` shows no such batch",
+            hint="a run that ended while it wrote this file stored nothing: unless one said that "
+            "its codes are stored, remove it and generate the batch anew",
         ) from None
 
 
