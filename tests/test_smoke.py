@@ -304,6 +304,18 @@ def test_evidence(invite: Invite, tmp_path: Path) -> None:
     assert {"made": 4} == json.loads((tmp_path / "log").read_text())["counts"]
 
 
+def test_evidence_of_two_crowds(invite: Invite, database: Database, tmp_path: Path) -> None:
+    """The log adds up what was made and voided, over all crowds."""
+    changed_function(database, GUARD, "true")
+    done = invite(
+        *("--log-file", "log", "smoke", "--users", "3", "--users", "4"),
+        env=variables(database),
+        settings=ENABLED,
+    )
+    assert 1 == done.exit_code, done.stderr
+    assert {"made": 9, "voided": 9} == json.loads((tmp_path / "log").read_text())["counts"]
+
+
 def test_not_sampled(invite: Invite, database: Database) -> None:
     """Where the login may not look at the server, the report says so, and why."""
     database.execute("revoke select on pg_catalog.pg_stat_activity from public")
