@@ -166,7 +166,7 @@ def test_refused_by_the_ledger(invite: Invite, database: Database) -> None:
     done = smoke(invite, "--users", "10", "--format", "json")
     (tier,) = done.json
     assert (1, 0, 12) == (done.exit_code, tier["double"], tier["errors"])
-    assert "12 of them: SQLSTATE 23505" in done.stderr
+    assert "12 attempts busy or failed: SQLSTATE 23505" in done.stderr
 
 
 def test_a_full_server(invite: Invite, database: Database) -> None:
@@ -202,7 +202,7 @@ def test_locked(invite: Invite, database: Database) -> None:
     assert (1, 0) == (done.exit_code, tier["errors"])
     assert 1 <= tier["busy"] <= 2
     assert tier["first_max"] < tier["whole_max"]
-    assert re.search("1 of them: SQLSTATE (55P03|57014)\n", done.stderr)
+    assert re.search("1 attempt busy or failed: SQLSTATE (55P03|57014)\n", done.stderr)
 
 
 def test_a_silent_way(invite: Invite, database: Database) -> None:
@@ -231,9 +231,9 @@ def test_two_databases(invite: Invite, database: Database, cluster: Cluster) -> 
 @pytest.mark.parametrize(
     ("settings", "env", "message"),
     [
-        ({}, {}, "smoke redeems codes, so it runs in the sandbox only"),
-        ({"smoke": {"accounts": LISTED}}, {}, "smoke redeems codes, so it runs in the sandbox"),
-        (ENABLED, {"INVITE_CONFIG": None}, "smoke redeems codes, so it runs in the sandbox only"),
+        ({}, {}, "smoke redeems codes, and is not enabled for this database"),
+        ({"smoke": {"accounts": LISTED}}, {}, "smoke redeems codes, and is not enabled"),
+        (ENABLED, {"INVITE_CONFIG": None}, "smoke redeems codes, and is not enabled for this database"),
         ({"smoke": {"enabled": True}}, {}, "[smoke] accounts names no test account"),
         (ENABLED, {"INVITE_SMOKE_DATABASE_URL": None}, "INVITE_SMOKE_DATABASE_URL is not set"),
         (ENABLED, {"INVITE_SMOKE_DATABASE_URL": "nonsense"}, "INVITE_SMOKE_DATABASE_URL cannot"),
@@ -345,6 +345,9 @@ def test_limits(invite: Invite, database: Database) -> None:
     )
     done = smoke(invite, settings=ENABLED | {"limits": {"points_open": 10}})
     assert (9, 0) == (done.exit_code, made(database))
+    crowds = ("--users", "3", "--users", "10")
+    later = smoke(invite, *crowds, settings=ENABLED | {"limits": {"points_open": 10}})
+    assert (9, 0) == (later.exit_code, made(database)), "no crowd redeems before all may"
     done = smoke(invite, settings=ENABLED | {"limits": {"codes_per_batch": 10}})
     assert (9, 0) == (done.exit_code, made(database))
 

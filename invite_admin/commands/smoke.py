@@ -35,7 +35,7 @@ SIZES = (10, 20)
     "sizes",
     type=params.CROWD_SIZE,
     multiple=True,
-    help="So many people at once; may be given several times.  [default: 10, then 20]",
+    help="So many people at once, 3 to 100; may be given several times.  [default: 10, then 20]",
 )
 @click.option(
     "--against",
@@ -121,9 +121,9 @@ def _refuse_unless_enabled(run: Run) -> None:
         return
     if not (settings.named and settings.smoke.enabled):
         raise BadInput(
-            "smoke redeems codes, so it runs in the sandbox only; nothing was changed",
-            hint="for a real database set [smoke] enabled = true in a file that --config or "
-            "INVITE_CONFIG names",
+            "smoke redeems codes, and is not enabled for this database; nothing was changed",
+            hint="try `invite --sandbox smoke`; here it takes [smoke] enabled = true in a file "
+            "that --config or INVITE_CONFIG names",
         )
     if not settings.smoke.accounts:
         raise BadInput(

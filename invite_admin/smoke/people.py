@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
+from invite_admin.codes import digest
 from invite_admin.errors import Denied, Unsupported
 from invite_admin.smoke.judging import Answer, Attempt, Step
 from invite_admin.smoke.pool import BUSY, WAIT, NoConnectionError, bounded, named
 
 if TYPE_CHECKING:
+    from invite_admin.batch import Batch
     from invite_admin.codes import Secret
     from invite_admin.model import Actor
     from invite_admin.smoke.pool import Pool
@@ -44,6 +46,15 @@ class Code:
 
     id: str
     digest: Secret = field(repr=False)
+
+
+def codes_of(batch: Batch) -> list[Code]:
+    """Return the codes of a batch, to be redeemed."""
+    return [
+        Code(identity, digest(code))
+        for piece in batch.codes
+        for identity, code in zip(piece.ids, piece.codes, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from invite_admin import __version__, conninfo, limits, text
 from invite_admin.batch import Terms
-from invite_admin.codes import digest
 from invite_admin.errors import BadInput, InviteError, OutcomeUnknown, OverLimit
 from invite_admin.limits import Demand
 from invite_admin.model import Capability, Outcome, Status
@@ -21,7 +20,7 @@ from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.guard import guarding
 from invite_admin.smoke.judging import judge
-from invite_admin.smoke.people import Code, People
+from invite_admin.smoke.people import Code, People, codes_of
 from invite_admin.smoke.pool import Pool
 from invite_admin.smoke.runs import Conditions, Run
 from invite_admin.store import Batches
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from invite_admin.batch import Batch
     from invite_admin.job import Job
     from invite_admin.model import Actor, Row
     from invite_admin.smoke.guard import Guard
@@ -107,12 +105,17 @@ class Trial:
         with self.job.opened(writing=True) as store:
             found = store.accounts(self.job.run.settings.smoke.accounts)
             server = store.session.server
+            codes = [size + 1 for size in self.sizes]
+            _check_batch(max(codes), self.job.run.preferences.limits.codes_per_batch)
+            limits.check(store, self.job.run, Demand.of(sum(codes), POINTS))
             self.revocable = store.shape.ways[Capability.REVOKE].available
         if len(found) < max(self.sizes):
             raise BadInput(
                 f"{max(self.sizes)} people need as many test accounts, and there are "
                 f"{len(found)}; {NOTHING_CHANGED}",
-                hint="[smoke] accounts in the settings names them; --users takes fewer",
+                hint="--users takes fewer"
+                if self.job.run.sandbox
+                else "[smoke] accounts in the settings names them; --users takes fewer",
             )
         return found, server.now, (server.address, server.version)
 
@@ -143,7 +146,6 @@ class Trial:
             batches.begin()
             terms = Terms(POINTS, store.session.server.now + LIFE, self.note)
             demand = Demand.of(count, POINTS)
-            _check_batch(count, run.preferences.limits.codes_per_batch)
             limits.check(store, run, demand)
             batch = batches.make(count, terms)
             limits.hold(store, run, demand)
@@ -155,7 +157,7 @@ class Trial:
             self._commit(store, "nothing was stored", "stored")
         self._note("made", count)
         run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
-        return _codes(batch)
+        return codes_of(batch)
 
     def _commit(self, store: Store, undone: str, done: str) -> None:
         store.session.settle()
@@ -210,7 +212,8 @@ class Trial:
 
     def _say_odd(self, reasons: Sequence[str | None]) -> None:
         for why in dict.fromkeys(reasons):
-            self.job.run.say(f"{reasons.count(why)} of them: {why}")
+            tried = text.counted(reasons.count(why), "attempt")
+            self.job.run.say(f"{tried} busy or failed: {why}")
 
     def _tell(self, tiers: Sequence[Tier], accounts: int) -> None:
         points = sum(tier.points_credited for tier in tiers)
@@ -231,17 +234,9 @@ def _people(job: Job) -> Iterator[People]:
         yield People(pool)
 
 
-def _codes(batch: Batch) -> list[Code]:
-    return [
-        Code(identity, digest(code))
-        for piece in batch.codes
-        for identity, code in zip(piece.ids, piece.codes, strict=True)
-    ]
-
-
 def _check_batch(count: int, most: int) -> None:
     if count > most:
         raise OverLimit(
             f"at most {most:,} codes in a batch are allowed; {NOTHING_CHANGED}",
-            hint="[limits] in the settings is the bound",
+            hint="codes_per_batch of [limits] in the settings is the bound",
         )
