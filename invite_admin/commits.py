@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from invite_admin import errors
 from invite_admin.bounds import TimeUp, bounded
+from invite_admin.codes import shown_path
 from invite_admin.text import after
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Commits:
     def _question(self, report: Report, delivery: Delivery) -> str:
         """Name the command that settles an outcome that is not known."""
         if delivery.kept is not None:
-            return self.run.command_line("generate", "--resume", str(delivery.kept))
+            return self.run.command_line("generate", "--resume", shown_path(delivery.kept))
         assert report.batch is not None  # noqa: S101 - only batches are delivered
         began = report.batch.created_at
         bounds = ("--created-since", began.isoformat(), "--created-until", after(began))

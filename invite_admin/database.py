@@ -5,6 +5,7 @@ Every statement of the tool goes through a ``Session``; every failure leaves it 
 
 from __future__ import annotations
 
+import logging
 import warnings
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,8 @@ class Database:
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self.settings = settings
         self._say = say
+        # A library's own words on a lost connection would go to standard error, traceback and all.
+        logging.getLogger().addHandler(logging.NullHandler())
         self._engine = sa.create_engine(
             f"postgresql+{_QUIET}://",
             creator=_creator(conninfo.parameters(settings, say)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NOTHING_CHANGED = "nothing was changed"
+
 
 class InviteError(Exception):
     """Base of all failures that are told to a person; never raised itself.
@@ -85,7 +87,7 @@ class OverLimit(InviteError):
 
 
 class OutcomeUnknown(InviteError):
-    """COMMIT was sent and its answer is not known; the command must not be repeated."""
+    """COMMIT was sent and its answer is not known; run the command that the hint names."""
 
     exit_code = 10
     word = "unknown"

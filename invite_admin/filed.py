@@ -51,7 +51,7 @@ class ToFile:
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
-        files.require_possible(files.beside(self._path), pending.renewed(self.kept))
+        files.require_possible(files.unfinished(self._path), pending.renewed(self.kept))
         self._resumes = source is not None
         self._draft: Draft | None = None
 
@@ -108,15 +108,18 @@ class ToFile:
             Failed: The codes are stored, but the file could not be made.
         """
         assert self.kept is not None  # noqa: S101 - a file always has one
+        again = self._run.command_line("generate", "--resume", shown_path(self.kept))
+        stored = f"the codes are stored and lie in {shown_path(self.kept)}"
+        self._run.truth = f"{stored}; {again} makes their file"
         try:
             self._publish(report)
         except InviteError as error:
             why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
-            again = self._run.command_line("generate", "--resume", str(self.kept))
             raise Failed(
-                f"the codes are stored and lie in {shown_path(self.kept)}; {why}",
+                f"{stored}; {why}",
                 hint=f"{again} --output OTHER" if isinstance(error, BadInput) else again,
             ) from None
+        self._run.truth = f"the batch is stored and written to {shown_path(self._path)}"
         pending.remove(self.kept)
         self._run.say(f"written to {shown_path(self._path)}")
 
@@ -163,5 +166,5 @@ class ToFile:
         if files.taken(path):
             raise BadInput(
                 f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",
-                hint=self._run.command_line("generate", "--resume", str(path)),
+                hint=self._run.command_line("generate", "--resume", shown_path(path)),
             )

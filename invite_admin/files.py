@@ -8,13 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from invite_admin.codes import without_code
-from invite_admin.errors import BadInput, Failed
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-NOTHING = "nothing was changed"
 PENDING = ".pending"
 OF_A_BATCH = re.compile(r".+\.pending(\.new)?|\..+\.new")
 """Names of files that `generate` keeps the codes of a batch in, and removes."""
@@ -39,9 +38,9 @@ class NewFile:
         if taken(path):
             raise _exists(path)
         if _gone(path) or not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
-            raise _failed(self._path, f"there is no such folder; {NOTHING}")
+            raise _failed(self._path, f"there is no such folder; {NOTHING_CHANGED}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise _failed(self._path, f"no right to write in that folder; {NOTHING}")
+            raise _failed(self._path, f"no right to write in that folder; {NOTHING_CHANGED}")
 
     def write(self, data: bytes) -> None:
         """Take some bytes; the first call makes the file.
@@ -112,7 +111,7 @@ def taken(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return False
     except OSError as error:
-        raise _failed(path, f"{error.strerror}; {NOTHING}") from None
+        raise _failed(path, f"{error.strerror}; {NOTHING_CHANGED}") from None
     return True
 
 
@@ -142,7 +141,7 @@ def _failed(path: Path, why: str | None) -> Failed:
 def _exists(path: Path) -> BadInput:
     return BadInput(
         f"{without_code(str(path))} exists already, and a result never overwrites "
-        f"a file; {NOTHING}",
+        f"a file; {NOTHING_CHANGED}",
         hint="name another file, or move that one away",
     )
 
@@ -177,7 +176,7 @@ class Compared:
         """Do nothing: the file is somebody else's."""
 
 
-def beside(path: Path) -> Path:
+def unfinished(path: Path) -> Path:
     """Return the name under which a file is written that is to be whole or absent."""
     return path.with_name(f".{path.name}.new")
 
@@ -193,7 +192,7 @@ def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
         BadInput: There is such a file already.
         Failed: It cannot be written.
     """
-    new = beside(path)
+    new = unfinished(path)
     try:
         new.unlink(missing_ok=True)
         file = NewFile(new)
@@ -206,10 +205,12 @@ def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
         new.unlink()
         sync_folder(path.parent)
     except FileExistsError:
-        new.unlink(missing_ok=True)
         raise _exists(path) from None
     except OSError as error:
         raise _failed(path, error.strerror) from None
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

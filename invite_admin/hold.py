@@ -9,8 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from invite_admin.codes import shown_path
-from invite_admin.errors import BadInput, Busy
-from invite_admin.files import NOTHING
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Busy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +32,8 @@ class Hold:
         """
         if path.is_symlink():
             raise BadInput(
-                f"{shown_path(path)} is a link, and only the link would be removed; {NOTHING}",
+                f"{shown_path(path)} is a link, and only the link would be removed; "
+                f"{NOTHING_CHANGED}",
                 hint=f"name the file itself: {shown_path(os.path.realpath(path))}",
             )
         try:
@@ -42,18 +42,18 @@ class Hold:
             descriptor = os.open(path, flags)
             self._descriptors.append(descriptor)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise BadInput(f"{shown_path(path)} is no ordinary file; {NOTHING}")
+                raise BadInput(f"{shown_path(path)} is no ordinary file; {NOTHING_CHANGED}")
             _lock(descriptor)
             gone = not os.path.samestat(os.fstat(descriptor), path.stat())
         except BlockingIOError:
             raise Busy(
-                f"{path} belongs to another command that still runs; {NOTHING}",
+                f"{shown_path(path)} belongs to another command that still runs; {NOTHING_CHANGED}",
                 hint="wait for its end; it says what became of the batch",
             ) from None
         except OSError as error:
-            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+            raise BadInput(f"{shown_path(path)}: cannot be read: {error.strerror}") from None
         if gone:
-            raise BadInput(f"{path} was settled by another command; {NOTHING}")
+            raise BadInput(f"{shown_path(path)} was settled by another command; {NOTHING_CHANGED}")
         return descriptor
 
     def close(self) -> None:

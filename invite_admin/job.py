@@ -20,7 +20,7 @@ from invite_admin.place import Place, whereabouts
 from invite_admin.run import NOTHING_CHANGED, taken_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from invite_admin.model import Capability
     from invite_admin.report import Report
@@ -65,6 +65,8 @@ class Job:
                         output.emit(report, self.target.form, sink, style, done)
                 except sinks.ReaderLeft:
                     return
+                except errors.InviteError as error:
+                    raise sinks.cut_short(error, sink) from None
             self._close(report)
 
     def follow(self, begin: Callable[[Callable[[float], None]], Report]) -> None:
@@ -110,10 +112,13 @@ class Job:
         Raises:
             Failed: The codes are stored, but their file could not be made.
         """
+        delivered = ""
         try:
             delivery.confirm(report)
+            delivered = "delivered and "
         finally:
-            for line in report.summary():
+            stored, *rest = report.summary()
+            for line in (f"{delivered}{stored}", *rest):
                 self.run.say(line)
 
     def _deliver(
@@ -145,7 +150,7 @@ class Job:
         except errors.OutcomeUnknown:
             self.commits.settle(batches, report, delivery)
         self.run.truth = "the batch is stored"
-        self._note({"stored": report.batch.count if report.batch else 0})
+        self.run.record.counts = {"stored": report.batch.count if report.batch else 0}
 
     def _retried(self, work: Callable[[], Result]) -> Result:
         """Do it again where another transaction got in the way and nothing was delivered yet."""
@@ -176,7 +181,7 @@ class Job:
                     "the same command again shows each code's outcome"
                 ) from None
             self.run.truth = "the changes are stored"
-            self._note(report.counts)
+            self.run.record.counts = dict(report.counts)
             return report
 
     def tell(self, report: Report, sink: sinks.Sink, style: output.Style) -> None:
@@ -224,10 +229,6 @@ class Job:
         place = Place(address, server.database, server.login, settings.actor)
         for line in whereabouts(place, store.shape, self.needs):
             self.run.say(line)
-
-    def _note(self, counts: Mapping[str, int]) -> None:
-        """Keep for the log what was done."""
-        self.run.record.counts = dict(counts)
 
     def _close(self, report: Report) -> None:
         if self.target.path:

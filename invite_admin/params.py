@@ -15,10 +15,7 @@ from invite_admin.paths import Refusal
 from invite_admin.whens import FORMS, NEVER, Meaning, When, read_when
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from invite_admin.run import Run
-    from invite_admin.settings import Limits
 
 SMALLEST_CROWD, LARGEST_CROWD = 3, 100  # people
 REQUEST_ID_LENGTH = 200  # characters, as the audit log has it
@@ -35,13 +32,13 @@ class WholeNumber(click.ParamType[int]):
     """A whole number from 1 on, in plain ASCII digits.
 
     Args:
-        limit: The tool's own limit among the settings' ones; None means that there is none.
+        limit: The name of the tool's own limit in the settings; None means that there is none.
         unit: What is counted, for the message over the limit.
     """
 
     name = "number"
 
-    def __init__(self, limit: Callable[[Limits], int] | None = None, unit: str = "") -> None:
+    def __init__(self, limit: str | None = None, unit: str = "") -> None:
         self._limit, self._unit = limit, unit
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
@@ -50,11 +47,13 @@ class WholeNumber(click.ParamType[int]):
             return value
         if not _DIGITS.fullmatch(value) or int(value) < 1:
             raise Refusal("must be a whole number from 1 on, in the digits 0-9", ctx, param)
-        if self._limit and ctx and int(value) > (most := self._limit(_run(ctx).preferences.limits)):
-            raise OverLimit(
-                f"at most {most:,} {self._unit} are allowed; nothing was changed",
-                hint="[limits] in the settings is the bound",
-            )
+        if self._limit and ctx:
+            most = getattr(_run(ctx).preferences.limits, self._limit)
+            if int(value) > most:
+                raise OverLimit(
+                    f"at most {most:,} {self._unit} are allowed; nothing was changed",
+                    hint=f"{self._limit} of [limits] in the settings is the bound",
+                )
         return int(value)
 
 
@@ -174,8 +173,8 @@ class CrowdSize(WholeNumber):
         return number
 
 
-COUNT = WholeNumber(lambda limits: limits.codes_per_batch, "codes in a batch")
-POINTS = WholeNumber(lambda limits: limits.points_per_code, "points a code")
+COUNT = WholeNumber("codes_per_batch", "codes in a batch")
+POINTS = WholeNumber("points_per_code", "points a code")
 NUMBER = WholeNumber()
 CROWD_SIZE = CrowdSize()
 WHEN_FORMS = FORMS

@@ -24,7 +24,6 @@ from invite_admin.kept import Kept
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUFFIX = PENDING
 A_READ = 1_048_576  # bytes
 LONGEST_END = 200  # bytes of the last line, at most
 
@@ -57,7 +56,7 @@ class Pending:
 
 def beside(path: Path) -> Path:
     """Return the pending file of a result file."""
-    return path.with_name(path.name + SUFFIX)
+    return path.with_name(path.name + PENDING)
 
 
 def renewed(path: Path) -> Path:
@@ -100,7 +99,7 @@ def require(path: Path) -> None:
         BadInput: It is not there.
     """
     if not path.exists():
-        made = path.with_name(path.name.removesuffix(SUFFIX))
+        made = path.with_name(path.name.removesuffix(PENDING))
         raise BadInput(
             f"{shown_path(path)} is not there; nothing was done",
             hint=f"{shown_path(made)} is there; a finished batch needs no --resume"
@@ -131,8 +130,8 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(
             f"{shown} is no whole pending file; nothing was done",
-            hint="keep it where `generate` said that its codes are stored; a run that ended while "
-            "it wrote this file stored nothing, and `invite list` shows no such batch",
+            hint="a run that ended while it wrote this file stored nothing: unless one said that "
+            "its codes are stored, remove it and generate the batch anew",
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -75,4 +76,8 @@ class Wanted:
 
 
 def _instant(value: Any) -> Any:  # noqa: ANN401 - text of the audit log, or a row's value
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError):  # infinity, or a year that Python does not know
+        return datetime.fromisoformat(value)
+    return value

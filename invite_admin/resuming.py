@@ -11,6 +11,7 @@ from invite_admin.codes import shown_path
 from invite_admin.delivery import withdrawn
 from invite_admin.errors import BadInput, Conflict, OverLimit
 from invite_admin.filed import ToFile
+from invite_admin.files import PENDING
 from invite_admin.hold import Hold
 from invite_admin.limits import Demand
 from invite_admin.model import Capability, Status
@@ -71,9 +72,7 @@ def _settled(
                 hint="compare `invite list` with the ids in the pending file",
             )
         if stored:
-            run.say("the batch is stored already")
-            run.truth = "the batch is stored"
-            _still_good(found, store, run, delivery)
+            _take(found, store, run, delivery)
             return report_of(run, store, batch)
         run.say("the batch is not stored; storing exactly these codes now")
         _still_allowed(found, store, run)
@@ -85,9 +84,9 @@ def _settled(
 
 def _final(path: Path) -> Path:
     """Return the result file that a pending file stands for."""
-    if path.suffix != pending.SUFFIX:
+    if path.suffix != PENDING:
         raise BadInput(
-            f"{shown_path(path)} is not named FILE{pending.SUFFIX}; nothing was done",
+            f"{shown_path(path)} is not named FILE{PENDING}; nothing was done",
             hint="name the pending file that lies beside it, or the result by --output",
         )
     return path.with_suffix("")
@@ -112,10 +111,14 @@ def _same_place(found: Pending, store: Store) -> None:
         )
 
 
-def _still_good(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
-    """Refuse to hand over codes of a stored batch that cannot be redeemed any more."""
+def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
+    """Take a batch that is stored, unless some of its codes cannot be redeemed any more."""
     from invite_admin.store.proof import standing  # noqa: PLC0415 - heavy
 
+    run.say("the batch is stored already")
+    run.truth = "the batch is stored"
+    run.record.request_id = store.named
+    run.record.counts = {"already_stored": found.batch.count}
     if not store.shape.ways[Capability.READ].available:
         return
     now, changed = standing(store, found.batch)

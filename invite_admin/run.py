@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from invite_admin.report import Report
     from invite_admin.settings import Settings
 
-NOTHING_CHANGED = "nothing was changed"
+NOTHING_CHANGED = errors.NOTHING_CHANGED
 
 
 @dataclass

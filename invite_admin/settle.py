@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,15 @@ def was_stored(run: Run, batch: Batch, before: Batches) -> bool | None:
         before: The batches of the lost transaction.
     """
     run.say(f"no answer to COMMIT; looking whether the batch is there, at most {REACH} s")
-    timeouts = replace(run.settings.timeouts, lock=REACH, statement=REACH)
-    settings = replace(run.settings, timeouts=timeouts)
+    end = time.monotonic() + REACH
 
     def once() -> bool | None:
+        left = max(1, round(end - time.monotonic()))
+        known = run.settings.timeouts
+        timeouts = replace(known, connect=min(known.connect, left), lock=left, statement=left)
+        settings = replace(run.settings, timeouts=timeouts)
         database = Database(settings, lambda _line: None)
-        with database.transaction(writing=False) as session:
+        with database.transaction(writing=False, patient=False) as session:
             if session.server.standby:
                 raise Unavailable("only a standby answers")
             batches = Batches(Store(session, look(session, settings), settings, run.say))

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
 from invite_admin.bounds import TimeUp, bounded
-from invite_admin.errors import Failed
+from invite_admin.errors import NOTHING_CHANGED, Failed, InviteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 A_WRITE = 4_096  # bytes, which a pipe takes as a whole
 HELD_BACK = 65_536  # bytes gathered before they are written
+INCOMPLETE = "the result is incomplete"
 IDLE = "[timeouts] idle in the settings is the bound"
 LIMITED = "others wait while a batch is counted against a limit; write it to a file by --output"
 LIMITED_PATIENCE = 5  # seconds in which a reader must take something meanwhile
@@ -55,7 +56,10 @@ class StandardOutput:
 
     Attributes:
         terminal: Whether a person looks at it.
+        begun: Whether its reader was given anything.
     """
+
+    begun = False
 
     def __init__(
         self,
@@ -125,6 +129,7 @@ class StandardOutput:
         with bounded(self._patience, self._say, waiting) as anew:
             for start in range(0, len(data) or 1, A_WRITE):
                 anew()
+                self.begun = self.begun or bool(data)
                 self._stream.write(data[start : start + A_WRITE])
                 self._stream.flush()
 
@@ -132,10 +137,17 @@ class StandardOutput:
         if isinstance(error, OSError):
             return Failed(f"the result could not be written: {error.strerror}")
         return Failed(
-            f"the reader of standard output took nothing for {self._patience:g} s; "
-            "the result is incomplete",
+            f"the reader of standard output took nothing for {self._patience:g} s; {INCOMPLETE}",
             hint=self._bound,
         )
+
+
+def cut_short(error: InviteError, sink: Sink) -> InviteError:
+    """Say of a result that ended too early that its reader was given a part of it."""
+    if not isinstance(sink, StandardOutput) or not sink.begun or INCOMPLETE in error.message:
+        return error
+    why = error.message.replace(NOTHING_CHANGED, INCOMPLETE)
+    return type(error)(why if INCOMPLETE in why else f"{why}; {INCOMPLETE}", hint=error.hint)
 
 
 def give_up(stream: TextIO) -> None:

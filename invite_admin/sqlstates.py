@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
-NOTHING = "nothing was changed"
 _NULL = "23502"
 _LONGEST_NAME = 63  # bytes of PostgreSQL's names; whatever a function raises, a hash is longer
 
@@ -77,7 +76,7 @@ def _translate(error: Error) -> errors.InviteError:
     state = error.sqlstate or "08000"
     if state == "42501" and error.diag.message_primary == NOT_ADMIN:
         return errors.Denied(
-            f"the database does not accept the actor as an administrator; {NOTHING}",
+            f"the database does not accept the actor as an administrator; {errors.NOTHING_CHANGED}",
             hint="run `invite check`; it says what is wrong with the actor",
         )
     column = error.diag.column_name or ""
@@ -85,13 +84,15 @@ def _translate(error: Error) -> errors.InviteError:
         return _empty(column)
     for prefix, (kind, message, hint) in _BY_STATE:
         if state.startswith(prefix):
-            return kind(f"{message}; {NOTHING} (SQLSTATE {error.sqlstate or 'none'})", hint=hint)
-    return errors.Failed(f"the database failed; {NOTHING} (SQLSTATE {state})")
+            known = f" (SQLSTATE {error.sqlstate})" if error.sqlstate else ""
+            return kind(f"{message}; {errors.NOTHING_CHANGED}{known}", hint=hint)
+    return errors.Failed(f"the database failed; {errors.NOTHING_CHANGED} (SQLSTATE {state})")
 
 
 def _empty(column: str) -> errors.InviteError:
     return errors.Failed(
-        f"the database wants a value in {column}, and got none; {NOTHING} (SQLSTATE {_NULL})",
+        f"the database wants a value in {column}, and got none; {errors.NOTHING_CHANGED} "
+        f"(SQLSTATE {_NULL})",
         hint="give one where an option does; else ask the application's team for a default there",
     )
 
@@ -130,6 +131,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"starting up|shutting down|recovery mode|not yet accepting|not accepting connections",
      (errors.Unavailable, "the server is starting or stopping", ("wait a little; run the command "
       "again"))),
+    (r"closed the connection unexpectedly|terminated abnormally",
+     (errors.Unavailable, "the server closed the connection", ("wait a little; run the command "
+      "again"))),
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
       "password write @ : / ? # as %40 %3A %2F %3F %23"))),
@@ -152,7 +156,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
 # A server that is starting, restarting or failing over.
 _PASSING_TEXT = (
     r"Connection refused|No such file or directory|reset by peer|starting up|shutting down|"
-    r"not yet accepting|not accepting connections|read-only|not in hot standby"
+    r"not yet accepting|not accepting connections|read-only|not in hot standby|"
+    r"closed the connection unexpectedly"
 )
 
 
@@ -161,11 +166,11 @@ def translate_connecting(error: Exception) -> errors.InviteError:
     text = str(error)
     for pattern, (kind, message, hint) in _BY_TEXT:
         if re.search(pattern, text):
-            told = kind(f"cannot connect: {message}; {NOTHING}", hint=hint)
+            told = kind(f"cannot connect: {message}; {errors.NOTHING_CHANGED}", hint=hint)
             passes = re.search(_PASSING_TEXT, text) is not None
             told.transient = passes and kind is errors.Unavailable
             return told
     return errors.Unavailable(
-        f"cannot connect to the database; {NOTHING}",
+        f"cannot connect to the database; {errors.NOTHING_CHANGED}",
         hint="check host, port, login and sslmode with psql and the same URL",
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WINDOW = timedelta(minutes=15)  # how late after its own time a redemption may be committed
 FIRST, LONGEST = 30.0, 1800.0  # seconds until the next look while the database is away
+BACK = "the database answers again"
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,12 @@ class Watch:
             self._bound = asked or look.now - WINDOW
             if asked is None:
                 for row in look.since(self._bound):
-                    self._known.add(row)
+                    # A look's snapshot is younger than its now: what came between is news.
+                    if not _is_after(row.redeemed_at, look.now):
+                        self._known.add(row)
             return iter(())
 
-        list(self._looked(first))
+        list(self._looked(first, BACK))
 
     def rows(self) -> Iterator[Any]:
         """Yield each redemption once, for ever.
@@ -99,7 +102,7 @@ class Watch:
             InviteError: What waiting does not help against.
         """
         while True:
-            yield from self._looked(self._news)
+            yield from self._looked(self._news, f"{BACK}; nothing was missed")
             self._pause(self._interval)
 
     def _news(self, look: Look) -> Iterator[Any]:
@@ -115,8 +118,13 @@ class Watch:
         self._bound = max(self._bound, instant - WINDOW)
         self._known.forget(self._bound)
 
-    def _looked(self, use: Callable[[Look], Iterator[Any]]) -> Iterator[Any]:
-        """Look once; while the database is away, again after ever longer waits."""
+    def _looked(self, use: Callable[[Look], Iterator[Any]], back: str) -> Iterator[Any]:
+        """Look once; while the database is away, again after ever longer waits.
+
+        Args:
+            use: Yields what is told of a look.
+            back: What is said once the database is back.
+        """
         while True:
             try:
                 with self._look() as look:
@@ -129,7 +137,11 @@ class Watch:
                 self._pause(wait)
         if self._failures:
             self._failures = 0
-            self._say("the database answers again; nothing was missed")
+            self._say(back)
+
+
+def _is_after(redeemed_at: datetime | str, now: datetime) -> bool:
+    return isinstance(redeemed_at, datetime) and redeemed_at > now
 
 
 def _shown(seconds: float) -> str:

@@ -20,6 +20,25 @@ def silent() -> Iterator[int]:
 
 
 @contextmanager
+def dropping() -> Iterator[tuple[int, list[object]]]:
+    """Yield the port of a server that drops every connection, and the addresses it dropped."""
+    dropped: list[object] = []
+
+    class Dropping(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            dropped.append(self.client_address)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dropping) as server:
+        taking = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        taking.start()
+        try:
+            yield server.server_address[1], dropped
+        finally:
+            server.shutdown()
+            taking.join()
+
+
+@contextmanager
 def refused() -> Iterator[int]:
     """Yield a port where nothing listens: bound, so that nobody else takes it meanwhile."""
     with socket.socket() as bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from answering import refused, silent
+from answering import dropping, refused, silent
 from connecting import BAD, DENIED, ODD, UNAVAILABLE, changed, fail_to_connect
 from hostile import failure
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -76,6 +76,15 @@ def test_server_that_never_answers(database: Database, invite: Invite) -> None:
         done, line = fail_to_connect(invite, url, timeouts={"connect": 1})
     told = "unavailable: cannot connect: no answer within the connect timeout"
     assert (UNAVAILABLE, told) == (done.exit_code, line)
+
+
+def test_server_that_drops_connections(database: Database, invite: Invite) -> None:
+    """One that drops a connection, as a proxy of a server that fails over, is tried again."""
+    with dropping() as (port, dropped):
+        url = changed(database, host="127.0.0.1", port=str(port), sslmode="disable")
+        done, line = fail_to_connect(invite, url, timeouts={"connect": 1})
+    told = "unavailable: cannot connect: the server closed the connection"
+    assert (UNAVAILABLE, told, True) == (done.exit_code, line, len(dropped) > 1)
 
 
 def test_every_host_fails(database: Database, invite: Invite) -> None:

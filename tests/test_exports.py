@@ -179,6 +179,19 @@ def test_a_server_that_falls_silent(invite: Invite, database: Database) -> None:
         said, hint = failure(done)
     assert (7, "hint: [timeouts] statement in the settings is the bound") == (done.exit_code, hint)
     assert "unavailable: the statement took longer than allowed" == said.partition(",")[0]
+    assert "; the result is incomplete" in said
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_wire_that_breaks_before_a_reader(invite: Invite, database: Database, form: str) -> None:
+    """Who reads standard output is told that there was more to come."""
+    stock.make_many(database, ROWS)
+    with lossy(database.url("owner"), Cut.BACK, 1_000_000) as wire:
+        env = {"INVITE_DATABASE_URL": wire.url}
+        done = invite("list", "--format", form, login="owner", env=env)
+    said, _ = failure(done)
+    told = "unavailable: the connection to the server was lost; the result is incomplete"
+    assert (7, told, True) == (done.exit_code, said, "JYOTISH" in done.stdout)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -19,6 +19,7 @@ KEYS: Final = [
     *("busy_share", "points_credited", "points_expected", "first_p50", "first_p95", "first_max"),
     *("whole_p50", "whole_p95", "whole_max", "met"),
 ]
+HUGE: Final = 10**400  # no fraction holds it
 CONDITIONS: Final = Conditions("1.0", "db.example.com:5432", "15.1", 100, 10, sandbox=False)
 
 
@@ -124,6 +125,15 @@ def test_kept_and_read() -> None:
     assert KEYS == list(json.loads(kept.kept())["tiers"][0])
 
 
+def test_whole_numbers_and_no_answer() -> None:
+    """A kept time may be a whole number, and null where nobody was answered."""
+    document = json.loads(run().kept())
+    document["tiers"][0].update(busy_share=0, first_p50=1, whole_p95=None)
+    (found,) = read_run(json.dumps(document).encode(), "FILE").tiers
+    assert (0.0, 1.0, None) == (found.busy_share, found.first_p50, found.whole_p95)
+    assert float is type(found.first_p50)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -133,6 +143,18 @@ def test_kept_and_read() -> None:
         lambda d: d["tiers"][0].pop("met"),
         lambda d: d.update(tiers=[]),
         lambda d: d.update(began="noon"),
+        lambda d: d.update(began=12),
+        lambda d: d.update(p95_seconds="2"),
+        lambda d: d.update(p95_seconds=HUGE),
+        lambda d: d["conditions"].update(host=None),
+        lambda d: d["conditions"].update(sandbox=0),
+        lambda d: d["tiers"][0].update(tier="10"),
+        lambda d: d["tiers"][0].update(errors=True),
+        lambda d: d["tiers"][0].update(attempts=20.5),
+        lambda d: d["tiers"][0].update(busy_share="x"),
+        lambda d: d["tiers"][0].update(busy_share=HUGE),
+        lambda d: d["tiers"][0].update(busy_share=None),
+        lambda d: d["tiers"][0].update(whole_p95=[0.1]),
     ],
 )
 def test_what_is_no_run(change: object) -> None:

@@ -47,6 +47,57 @@ def test_no_room_afterwards(
     assert ["codes.jsonl"] == [p.name for p in invite.folder.glob("*codes*")]
 
 
+@BOTH_WAYS
+def test_stopped_afterwards(
+    invite: Invite,
+    database: Database,
+    login: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ctrl-C while FILE is made says where the codes lie, and what makes their file of them."""
+    path = invite.folder / "codes.jsonl"
+
+    def link(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", link)
+        assert 130 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
+    kept = f"{path}.pending"
+    told = f"the codes are stored and lie in {kept}; invite generate --resume {kept} makes their"
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert (5, f"invite: stopped: stopped by Ctrl-C; {told} file") == (stored(database), last)
+    assert 0 == incall.call(invite, "generate", "--resume", kept, login=login)
+    check_paired(database, [json.loads(text) for text in path.read_text().splitlines()])
+    assert ["codes.jsonl"] == [p.name for p in invite.folder.glob("*codes*")]
+
+
+@BOTH_WAYS
+def test_no_links(
+    invite: Invite,
+    database: Database,
+    login: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where the file system knows no links the codes are in the pending file, and only there."""
+    path = invite.folder / "codes.jsonl"
+
+    def link(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    assert 1 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
+    assert ["codes.jsonl.pending"] == [p.name for p in invite.folder.iterdir() if "codes" in p.name]
+    said = capsys.readouterr().err
+    assert (5, True, False) == (
+        stored(database),
+        "\nstored: 5 codes" in said,
+        "delivered and stored" in said,
+    )
+
+
 def no_room(_: int) -> None:
     """Refuse as a full disk does."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

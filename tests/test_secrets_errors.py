@@ -50,7 +50,7 @@ def test_a_real_violation(
     else:
         check = "alter table redemption_codes add check (code_hash not like %s)"
         database.execute(check.replace("%s", f"'{hash_of(code)}'"))
-    monkeypatch.setattr("invite_admin.store.batches.mint", lambda *_, **__: [code])
+    monkeypatch.setattr("invite_admin.store.inserts.mint", lambda *_, **__: [code])
     shown = _of_generate(database, login)
     assert [] == [s for s in (str(code), hash_of(code)) if s in shown]
 
@@ -67,7 +67,7 @@ def test_what_python_shows(
 ) -> None:
     """No traceback and no logger of a library shows code, hash or the server's words."""
     code = codes.Secret(make_code())
-    monkeypatch.setattr("invite_admin.store.batches.mint", lambda *_, **__: [code])
+    monkeypatch.setattr("invite_admin.store.inserts.mint", lambda *_, **__: [code])
     turn_on(database, state)
     with caplog.at_level(logging.DEBUG):
         shown = _of_generate(database, login) + caplog.text
@@ -85,7 +85,7 @@ def test_deferred_constraint(
     assert (1, 0) == (done.exit_code, database.value("select count(*) from redemption_codes"))
     assert "nothing was" in failure(done)[0]
     code = codes.Secret(make_code())
-    monkeypatch.setattr("invite_admin.store.batches.mint", lambda *_, **__: [code])
+    monkeypatch.setattr("invite_admin.store.inserts.mint", lambda *_, **__: [code])
     shown = _of_generate(database, login)
     assert [] == [s for s in (str(code), hash_of(code), "own words") if s in shown]
 

@@ -304,6 +304,18 @@ def test_evidence(invite: Invite, tmp_path: Path) -> None:
     assert {"made": 4} == json.loads((tmp_path / "log").read_text())["counts"]
 
 
+def test_evidence_of_two_crowds(invite: Invite, database: Database, tmp_path: Path) -> None:
+    """The log adds up what was made and voided, over all crowds."""
+    changed_function(database, GUARD, "true")
+    done = invite(
+        *("--log-file", "log", "smoke", "--users", "3", "--users", "4"),
+        env=variables(database),
+        settings=ENABLED,
+    )
+    assert 1 == done.exit_code, done.stderr
+    assert {"made": 9, "voided": 9} == json.loads((tmp_path / "log").read_text())["counts"]
+
+
 def test_not_sampled(invite: Invite, database: Database) -> None:
     """Where the login may not look at the server, the report says so, and why."""
     database.execute("revoke select on pg_catalog.pg_stat_activity from public")
@@ -375,19 +387,58 @@ def test_refusals(invite_alone: Invite, options: tuple[str, ...], message: str) 
 
 
 @contextmanager
-def slow_run(invite: Invite, database: Database) -> Iterator[tuple[Popen[bytes], str]]:
-    """Yield a run whose codes are being redeemed, slowly, and what it said so far."""
+def slow_run(
+    invite: Invite, database: Database, *options: str, line: float = 2
+) -> Iterator[tuple[Popen[bytes], str]]:
+    """Yield a run whose codes are being redeemed, slowly, and what it said so far.
+
+    In so many seconds 95 of 100 people are to have their points; the usual two are too few.
+    """
     slowed(database, 2)
-    with invite.start("smoke", env=variables(database), settings=ENABLED) as process:
+    settings = {"smoke": ENABLED["smoke"] | {"p95_seconds": line}}
+    with invite.start("smoke", *options, env=variables(database), settings=settings) as process:
         try:
             assert process.stderr is not None
             told = read_until(process.stderr.fileno(), b"to void")
-            told += read_until(process.stderr.fileno(), b"\n")
+            if not told.endswith(b"\n"):
+                told += read_until(process.stderr.fileno(), b"\n")
             sleeping = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
             until(lambda: database.value(sleeping) > 0, "a redemption")
             yield process, told.decode()
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize(
+    ("line", "missed"),
+    [(60, ""), (2, r"missed the line: 3 people: 95 of 100 took up to \S+ s, above 2 s; ")],
+    ids=["met", "missed"],
+)
+def test_a_file_that_appeared(invite: Invite, database: Database, line: int, missed: str) -> None:
+    """Where the run cannot be kept any more, its report and its verdict are told all the same."""
+    kept = invite.folder / "kept.json"
+    options = ("--users", "3", "--output", "kept.json")
+    with slow_run(invite, database, *options, line=line) as (process, _):
+        kept.write_text("somebody else's")
+        out, told = process.communicate(timeout=TIMEOUT)
+    assert (1, "somebody else's") == (process.returncode, kept.read_text())
+    assert b"\nVerdict\n" in out
+    failure, hint = told.decode().splitlines()[-2:]
+    assert re.fullmatch(
+        rf"invite: failed: {missed}every test code was redeemed or voided, or is named above, but "
+        "the run could not be kept: kept.json exists already, and a result never overwrites a file",
+        failure,
+    )
+    assert "hint: name another file, or move that one away" == hint
+
+
+def test_kept_where_nothing_can_be_shown(invite: Invite) -> None:
+    """A report that cannot be written does not cost the run that is to be kept."""
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = smoke(invite, "--users", "3", "--output", "kept.json", stdout=full.fileno())
+    assert 1 == done.exit_code
+    assert "invite: failed: the result could not be written: No space left" in done.stderr
+    assert 1 == len(json.loads((invite.folder / "kept.json").read_bytes())["tiers"])
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+import psycopg
 import pytest
 from databases import TESTERS, hash_of, make_code
 from lossy import SIZE
@@ -88,3 +89,22 @@ def test_no_answer(
         connections.close()
     assert (answer, why) == (attempt.answer, attempt.why)
     assert (attempt.first is None) == (answer is Answer.BUSY)
+
+
+def test_the_server_was_the_first_to_hang_up(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that is gone already is hung up on without a word."""
+    raised: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    monkeypatch.setattr(pool, "GRACE", 0.0)
+    with database.connect("app_runtime") as connection:
+        database.execute("select pg_terminate_backend(%s)", [connection.info.backend_pid])
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("select 1")
+        before = set(threading.enumerate())
+        with pool.bounded(connection, 0.0) as hung:
+            hung.wait()
+            for timer in set(threading.enumerate()) - before:
+                timer.join()
+    assert [] == raised

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import stock
 from databases import TESTERS, claim, hash_of, steps
-from shelf import NOON
 from test_redemptions import KEYS, redeemed
 from tool import TIMEOUT
 from waiting import await_gone, read_until, until
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 WATCH: Final = ("redemptions", "--watch", "--interval", "3s", "--format", "jsonl")
 WATCHING: Final = b"Ctrl-C ends it\n"
 ENDS: Final = [(signal.SIGINT, 0), (signal.SIGTERM, 143)]
+PAST: Final = "2020-01-01T12:00:0"
 MANY, LATE = 500, 20
 
 
@@ -97,10 +97,10 @@ def test_none_is_missed_and_none_comes_twice(invite: Invite, database: Database)
 @steps()
 def test_it_begins_now_or_since(invite: Invite, database: Database) -> None:
     """What was redeemed before is told only with --since, the oldest first."""
-    old = [redeemed(database, name, f"{NOON}{at}Z") for name, at in (("A", 3), ("B", 1), ("C", 2))]
-    stock.make(database, "redeemed")
-    with watching(invite, "--since", f"{NOON}2Z", login="owner") as process:
-        assert [old[2], old[0]] == [row["id"] for row in lines_of(process, old[0])]
+    old = [redeemed(database, name, f"{PAST}{at}Z") for name, at in (("A", 3), ("B", 1), ("C", 2))]
+    last = stock.make(database, "redeemed").id
+    with watching(invite, "--since", f"{PAST}2Z", login="owner") as process:
+        assert [old[2], old[0], last] == [row["id"] for row in lines_of(process, last)]
     with watching(invite, login="owner") as process:
         new = stock.make(database, "redeemed", note="new")
         assert [(new.id, "new")] == [(row["id"], row["note"]) for row in lines_of(process, new.id)]

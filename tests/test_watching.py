@@ -109,6 +109,8 @@ def test_away_at_the_beginning() -> None:
     beta = Beta(failures=[Unavailable("away")])
     beta.watch()
     assert [30] == beta.waits
+    # What was redeemed meanwhile is not told, so nothing is promised of it.
+    assert ["away; looking again in 30 s", "the database answers again"] == beta.said
 
 
 def test_what_waiting_does_not_help() -> None:
@@ -134,6 +136,18 @@ def test_late_ones() -> None:
     assert "b" == next(rows).id
     beta.redeem("late", beta.now - 14 * MINUTE)
     assert "late" == next(rows).id
+
+
+def test_between_the_servers_now_and_what_the_first_look_sees() -> None:
+    """What is redeemed after the server's now is told, also where the first look has it already."""
+    beta = Beta()
+    beta.redeem("just then", NOON)
+    beta.redeem("endless", "infinity")
+    beta.redeem("after", NOON + timedelta(microseconds=1))
+    rows = beta.watch().rows()
+    assert "after" == next(rows).id
+    beta.redeem("later", NOON + MINUTE)
+    assert "later" == next(rows).id
 
 
 def test_since_is_a_bound() -> None:

@@ -91,7 +91,7 @@ def batch_report(run: Run, store: Store, batch: Batch) -> Report:
         named = f"batch: created at {created}"
         if store.named:
             named += f", request id {batch.request_id}"
-        done = f"delivered and stored: {worth(batch.count, terms)}"
+        done = f"stored: {worth(batch.count, terms)}"
         return [done, named, *_voiding(run, store, batch)]
 
     shared = (terms.points, terms.expires_at, terms.note)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,13 @@ import click
 
 from invite_admin import columns, files, output, params, paths, sinks
 from invite_admin.codes import shown_path
-from invite_admin.errors import BadInput, Failed
+from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.job import Job
 from invite_admin.model import Capability
 from invite_admin.names import STDIN
 from invite_admin.options import as_command
 from invite_admin.report import Report
-from invite_admin.run import Target
+from invite_admin.run import NOTHING_CHANGED, Target
 from invite_admin.settings import USERS_URL_VARIABLE
 
 if TYPE_CHECKING:
@@ -87,13 +87,26 @@ def _smoke(
         sink, style = job.target.open(run)
         trial = Trial(job, tuple(dict.fromkeys(sizes)) or SIZES)
         found = trial.run()
-        if kept is not None:
-            files.publish(kept, partial(_fill, found.kept()))
-            run.say(f"kept in {shown_path(kept)}")
         report = _report(found, trial.left, before)
+        if kept is not None:  # before it is shown, so that neither failure costs the other
+            report = _keep(run, found, kept, report)
         with suppress(sinks.ReaderLeft):
             output.emit(report, form, sink, style)
         job.conclude(report)
+
+
+def _keep(run: Run, found: runs.Run, path: Path, report: Report) -> Report:
+    """Keep a run in a file; that it could not be kept joins the report's verdict."""
+    try:
+        files.publish(path, partial(_fill, found.kept()))
+    except InviteError as error:
+        why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+        told = [f"{run.truth}, but the run could not be kept: {why}"]
+        if report.verdict:
+            told.insert(0, report.verdict.message)
+        return replace(report, verdict=Failed("; ".join(told), hint=error.hint))
+    run.say(f"kept in {shown_path(path)}")
+    return report
 
 
 def _fill(data: bytes, file: files.NewFile) -> None:

@@ -115,7 +115,10 @@ def bounded(connection: psycopg.Connection[Any], seconds: float) -> Iterator[thr
 
     def hang_up() -> None:
         hung.set()
-        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+        with (
+            suppress(psycopg.Error, OSError),  # where the server was the first to hang up
+            socket.socket(fileno=os.dup(connection.fileno())) as line,
+        ):
             line.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(seconds + GRACE, hang_up)

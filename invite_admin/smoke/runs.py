@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from invite_admin.errors import BadInput
 from invite_admin.smoke.judging import Tier
@@ -101,7 +101,7 @@ def read_run(data: bytes, name: str) -> Run:
     """
     try:
         found = _read(json.loads(data))
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         found = None
     if found is None or not found.tiers:
         raise BadInput(f"{name} is no run that `invite smoke --output` kept")
@@ -114,7 +114,7 @@ def _read(document: Any) -> Run | None:  # noqa: ANN401 - whatever JSON holds
     return Run(
         began=datetime.fromisoformat(document["began"]).isoformat(),
         conditions=Conditions(**_only(Conditions, document["conditions"])),
-        p95_seconds=float(document["p95_seconds"]),
+        p95_seconds=_typed(document["p95_seconds"], float),
         tiers=tuple(Tier(**_only(Tier, tier)) for tier in document["tiers"]),
     )
 
@@ -134,4 +134,19 @@ def differences(now: Run, before: Run) -> list[str]:
 
 def _only(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a data class that a JSON object has; all of them must be there."""
-    return {field.name: values[field.name] for field in fields(kind)}
+    return {name: _typed(values[name], wanted) for name, wanted in get_type_hints(kind).items()}
+
+
+def _typed(value: Any, wanted: Any) -> Any:  # noqa: ANN401 - whatever JSON holds, and any type
+    """Return a value of this type; JSON may have a whole number where a fraction is meant.
+
+    Raises:
+        TypeError: It has another type.
+        OverflowError: It is too large for a fraction.
+    """
+    kinds = get_args(wanted) or (wanted,)  # of a union its members
+    if type(value) is int and float in kinds:
+        return float(value)
+    if type(value) not in kinds:  # not isinstance, for which true is a whole number
+        raise TypeError
+    return value

@@ -153,7 +153,7 @@ class Trial:
             run.say(f'making {codes} of {POINTS} point, note "{self.note}"{named}')
             run.say(f"they expire within an hour; {self._voiding()}")
             self._commit(store, "nothing was stored", "stored")
-        run.record.counts = {"made": run.record.counts.get("made", 0) + count}
+        self._note("made", count)
         run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
         return _codes(batch)
 
@@ -193,12 +193,16 @@ class Trial:
         results = store.revoke(unused)
         self._commit(store, self.job.run.truth, "voided")
         voided = sum(result.outcome.good for result in results.values())
-        run = self.job.run
-        run.record.counts = {**run.record.counts, "voided": voided}
+        self._note("voided", voided)
         self._leave(f"{text.counted(voided, 'test code')} left unused, voided")
         busy = sum(result.outcome is Outcome.BUSY for result in results.values())
         if busy:
             self._leave(f"{text.counted(busy, 'test code')} held by others; {self._voiding()}")
+
+    def _note(self, done: str, count: int) -> None:
+        """Keep for the log what was done, added up over the crowds."""
+        counts = self.job.run.record.counts
+        counts[done] = counts.get(done, 0) + count
 
     def _leave(self, line: str) -> None:
         self.left.append(line)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 IMPATIENT: Final = {"timeouts": {"idle": 2}}
 MANY: Final = 400  # more than a small pipe and the tool's own buffer hold
+FETCHES: Final = 3_000  # more than one fetch brings, so that a cursor is open
 USERS: Final = {"owner": "invite_test_owner", "admin_runtime": "admin_runtime"}
 
 
@@ -34,6 +35,7 @@ def idle(process: Popen[bytes], database: Database, user: str) -> tuple[str, byt
     told = process.stderr.read().decode()
     lines = told.splitlines()
     assert "invite: " in told, told
+    assert "Traceback" not in told, told
     (at,) = (number for number, text in enumerate(lines) if text.startswith("invite: "))
     assert ["hint: [timeouts] idle in the settings is the bound"] == lines[at + 1 :]
     return lines[at], process.stdout.read()
@@ -42,7 +44,7 @@ def idle(process: Popen[bytes], database: Database, user: str) -> tuple[str, byt
 @pytest.mark.parametrize("form", ["jsonl", "csv", "table"] if LONG else ["jsonl"])
 def test_list(invite: Invite, database: Database, form: str) -> None:
     """A list says that it is incomplete; a deploy that waits for its cursor goes on."""
-    make_many(database, MANY)
+    make_many(database, FETCHES)
     with invite.start("list", "--format", form, settings=IMPATIENT) as process:
         told, _ = idle(process, database, "admin_runtime")
     assert 1 == process.returncode
