@@ -84,9 +84,9 @@ class Acting:
         Args:
             form: The report's format.
         """
-        self._store.expect(self._plan.codes)
         sweep = self._act.sweep if self._plan.by_filter and form == "csv" else None
-        return self._report(self._changed, sweep, self._summary)
+        with self._store.expect(self._plan.codes):
+            return self._report(self._changed, sweep, self._summary)
 
     def preview(self) -> Report:
         """Say of each code what would become of it."""

@@ -116,6 +116,12 @@ class Plan:
         """How many lines a report about it has."""
         return self.codes if self.items is None else len(self.items)
 
+    @property
+    def left(self) -> int:
+        """How many codes cannot be changed, and names that fit no single code, each once."""
+        unfit = {item.name for item in self.items or () if item.id is None}
+        return self.codes - self.usable.count + len(unfit)
+
 
 @dataclass
 class Tally:

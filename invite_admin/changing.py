@@ -16,6 +16,7 @@ from invite_admin.errors import BadInput, Failed, NotFound
 from invite_admin.job import Job
 from invite_admin.model import UNUSED, Capability, Status
 from invite_admin.options import as_command, filter_options, name_options, report_options
+from invite_admin.run import NOTHING_CHANGED
 from invite_admin.spool import Spool
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class _Changing:
             job.read(self.preview)
             return
         if yes:
-            job.change(lambda store: self.do(store, self.plan(store)))
+            job.change(self.at_once)
             return
         with self.run.stoppable():
             self.target.open(self.run)
@@ -101,6 +102,12 @@ class _Changing:
             if plan.usable.count:
                 self.ask(plan, first)
         job.change(lambda store: self.do(store, plan))
+
+    def at_once(self, store: Store) -> Report:
+        """Read the set and change it, without a question."""
+        with self.run.gate.approach(store.session):
+            plan = self.plan(store)
+        return self.do(store, plan)
 
     def plan(self, store: Store) -> Plan:
         """Read the set, once; everything is checked here before anything is changed."""
@@ -115,7 +122,7 @@ class _Changing:
 
     def filtered(self, store: Store, extras: dict[str, Any]) -> Plan:
         """Read the ids of what the filters fit; they may be a million."""
-        groups: Spool[Group] = Spool()
+        groups: Spool[Group] = Spool(NOTHING_CHANGED)
         filters, codes = self.chosen.at(store, self.run), 0
         limited = self.run.preferences.limits.points_open is not None
         usable = Usable(expired=store.reads.expired(filters) if limited else 0)
@@ -149,14 +156,15 @@ class _Changing:
             self.run.say(f"  {row.mask}  {row.points:>7,} points  {row.note or ''}".rstrip())
         if usable.count > len(first):
             self.run.say(f"  and {usable.count - len(first):,} more")
-        left = plan.lines - usable.count
-        if left:
-            self.run.say(f"{text.counted(left, 'other')} cannot be changed, and will be reported")
+        if plan.left:
+            others = text.counted(plan.left, "other")
+            self.run.say(f"{others} cannot be changed, and will be reported")
         worth = text.counted(usable.points, "point")
         question = f"{verb.word} {text.counted(usable.count, 'code')} worth {worth}? [y/N] "
         sys.stderr.write(question)
         sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        answer = sys.stdin.buffer.readline().decode(errors="replace")
+        if answer.strip().lower() not in ("y", "yes"):
             raise Failed("not confirmed; nothing was changed")
 
     def preview(self, store: Store) -> Report:

@@ -11,6 +11,7 @@ form of two integers; a place likewise, under ``Purpose.PLACE``. Every login may
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from invite_admin import locks
@@ -20,7 +21,7 @@ from invite_admin.model import PLACES, QUEUE, Crowd
 from invite_admin.retries import polled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from invite_admin.session import Session
 
@@ -29,6 +30,10 @@ TICKETS = PLACES + QUEUE
 PATIENCE = 8.0  # seconds that a job waits for a place
 _AGAIN = "come back in 2 s"
 _REST = "two heavy jobs are running; the rest of this one waits for a place"
+
+
+class _ReadError(Exception):
+    """All was read; what was locked for it can be let go."""
 
 
 class Gate:
@@ -41,6 +46,21 @@ class Gate:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._admitted = False
+
+    @staticmethod
+    @contextmanager
+    def approach(session: Session) -> Iterator[None]:
+        """Read inside how much work there is; no table stays locked by it.
+
+        PostgreSQL keeps a reader's lock to the end of the transaction, unless the savepoint in
+        which it was taken is undone. That undoes a change of role as well, so it begins and ends
+        as the login.
+        """
+        session.become(None)
+        with suppress(_ReadError), session.attempt():
+            yield
+            raise _ReadError
+        session.become(None)
 
     def admit(self, session: Session, codes: int) -> None:
         """Enter with work on this many codes; what is light needs no place.

@@ -20,9 +20,13 @@ class Spool(Generic[Item]):
 
     Beyond ``HELD`` bytes they lie in the system's temporary folder, in a file of mode 0600 that
     has no name, so that it is gone when the process ends however.
+
+    Args:
+        truth: Said where they cannot be read back; None where the reader says what is true then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, truth: str | None = None) -> None:
+        self._truth = truth
         self._file = tempfile.SpooledTemporaryFile(max_size=HELD)  # noqa: SIM115 - see the class
         self._count = 0
 
@@ -47,7 +51,16 @@ class Spool(Generic[Item]):
         self._count += 1
 
     def __iter__(self) -> Iterator[Item]:
-        """Yield the items; adding must be over."""
-        self._file.seek(0)
-        for _ in range(self._count):
-            yield pickle.load(self._file)  # noqa: S301 - written above, and nobody else has it
+        """Yield the items; adding must be over.
+
+        Raises:
+            Failed: They could not be read back.
+        """
+        try:
+            self._file.seek(0)
+            for _ in range(self._count):
+                yield pickle.load(self._file)  # noqa: S301 - written above, and nobody else has it
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it was cut off"
+            told = [f"a temporary file cannot be read back: {why}", *filter(None, [self._truth])]
+            raise Failed("; ".join(told)) from None

@@ -13,7 +13,7 @@ from tool import MODULE, TIMEOUT, Result
 from waiting import read_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tool import Invite
 
@@ -43,18 +43,23 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         """Type on the terminal: ``\\n`` for Enter, ``\\x03`` for Ctrl-C, ``\\x04`` for Ctrl-D."""
-        os.write(self._keys, keys.encode())
+        os.write(self._keys, keys.encode(errors="surrogateescape"))
 
     def end(self) -> Result:
         """Wait for the command's end; what was shown is the result's standard error."""
         out, _ = self._process.communicate(timeout=TIMEOUT)
         while piece := _rest(self._keys):
-            self.shown += piece.decode().replace("\r\n", "\n")
+            self.shown += piece.decode(errors="backslashreplace").replace("\r\n", "\n")
         return Result(self._process.returncode, out, self.shown.encode())
 
 
 @contextmanager
-def terminal(invite: Invite, *args: str, login: str = "admin_runtime") -> Iterator[Terminal]:
+def terminal(
+    invite: Invite,
+    *args: str,
+    login: str = "admin_runtime",
+    env: Mapping[str, str] | None = None,
+) -> Iterator[Terminal]:
     """Start one command on a terminal of its own, and make sure that it ends."""
     keys, device = pty.openpty()
     take = [sys.executable, "-c", _TAKE_TERMINAL.format(sys.executable)]
@@ -62,7 +67,7 @@ def terminal(invite: Invite, *args: str, login: str = "admin_runtime") -> Iterat
         process = subprocess.Popen(
             [*take, *MODULE[1:], *args],
             cwd=invite.folder,
-            env=invite.prepare(login=login, env={"TERM": "dumb"}),
+            env=invite.prepare(login=login, env={"TERM": "dumb", **(env or {})}),
             stdin=device,
             stdout=subprocess.PIPE,
             stderr=device,

@@ -9,24 +9,25 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import sqlalchemy as sa
 from databases import LOGINS, TESTERS, claim, hash_of, steps
 from hostile import failure
-from inside import opened, settings_of
+from inside import committed, opened, settings_of
 from stock import BOTH_WAYS, by_id, check_sound, locking, make, make_many, revoked
 from terminal import terminal
-from tool import MODULE
+from tool import MODULE, TIMEOUT
 from waiting import await_blocked
 
 from invite_admin.model import Filters
 from invite_admin.progress import SILENT
-from invite_admin.store import pieces
+from invite_admin.store import pieces, reads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from databases import Connection, Database
     from tool import Invite, Result
@@ -192,10 +193,10 @@ def test_redemptions_go_on(database: Database, login: str) -> None:
     wanted = make(database, note="many")
     others = [make(database, note="other") for _ in range(5)]
     with opened(settings_of(database, login)) as store, ThreadPoolExecutor(1) as racing:
-        store.expect(301)
-        for group in store.groups(Filters(note="many")):
-            if not store.sweep(group):
-                store.revoke(list(store.reads.by_id(group.ids).values()))
+        with store.expect(301):
+            for group in store.groups(Filters(note="many")):
+                if not store.sweep(group):
+                    store.revoke(list(store.reads.by_id(group.ids).values()))
         backend = store.session.execute(sa.text("select pg_backend_pid()")).scalar_one()
         for number, other in enumerate(others):
             with logged_in(database, number) as connection:
@@ -234,13 +235,44 @@ def test_file_of_many_names(database: Database, invite: Invite, login: str) -> N
 
 @BOTH_WAYS
 def test_no_whole_table_for_a_group(database: Database, login: str) -> None:
-    """Each group is found by its ids, whatever the planner expects; the functions plan alone."""
+    """Each group is found by its ids; the functions, and what counts later, are planned freely."""
     with opened(settings_of(database, login)) as store:
+
+        def planned() -> str:
+            return str(store.session.execute(sa.text("show enable_seqscan")).scalar_one())
+
         found = []
         for count in (100, 101):
-            store.expect(count)
-            found.append(store.session.execute(sa.text("show enable_seqscan")).scalar_one())
-    assert ["on", "off" if login == "owner" else "on"] == found
+            with store.expect(count):
+                found.append(planned())
+            found.append(planned())
+    assert ["on", "on", "off" if login == "owner" else "on", "on"] == found
+
+
+@steps(2)
+@pytest.mark.parametrize("another", [False, True], ids=["counted", "read-back"])
+def test_one_count_reads_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch, *, another: bool
+) -> None:
+    """One count proves a set of which a group went code by code; ids are read only in doubt."""
+    ids = make_many(database, MANY)
+    if another:
+        body = "new.revoked_at = clock_timestamp(); return new;"
+        database.execute(TRIGGER.format(when="before", body=body, condition=""))
+    read, original = list[int](), reads.Reads.revoked_among
+
+    def spied(self: reads.Reads, among: Sequence[str]) -> int:
+        read.append(len(among))
+        return original(self, among)
+
+    monkeypatch.setattr(reads.Reads, "revoked_among", spied)
+    with committed(settings_of(database, "owner")) as store, store.expect(MANY):
+        first, second = store.groups(Filters(points=10))
+        assert store.sweep(first)
+        store.revoke(list(store.reads.by_id(second.ids).values()))
+        store.check_swept(lambda: [first])
+    assert [len(first.ids)] * another == read
+    assert set(ids) == revoked(database)
 
 
 @steps(2)
@@ -284,3 +316,23 @@ def test_memory(database: Database, invite: Invite, form: str) -> None:
             assert count == sum("revoked" in line for line in report)
     assert taken[1] <= 1.3 * taken[0]
     assert taken[1] < 150 * 1024
+
+
+@BOTH_WAYS
+def test_temporary_file_that_is_cut_off(database: Database, invite: Invite, login: str) -> None:
+    """What cannot be read back after COMMIT is told, and that the changes are stored."""
+    ids = make_many(database, 2 * MANY)
+    command = ("revoke", "--note", "many", "--yes", "--format", "jsonl")
+    with invite.start(*command, login=login) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        for held in Path(f"/proc/{process.pid}/fd").iterdir():
+            if str(held.readlink()).endswith(" (deleted)"):
+                os.truncate(held, 0)
+        _, said = process.communicate(timeout=TIMEOUT)
+    assert b'"outcome": "revoked"' in first
+    line, hint = said.decode().splitlines()[-2:]
+    stored = "invite: failed: the changes are stored, but the report could not be written"
+    assert f"{stored}: a temporary file cannot be read back: it was cut off" == line
+    assert "hint: the same command again shows each code's outcome" == hint
+    assert (1, set(ids)) == (process.returncode, revoked(database))

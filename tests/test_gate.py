@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 import pytest
+import sqlalchemy as sa
 from batches import line, stored
 from checking import told
 from databases import steps
@@ -108,6 +109,52 @@ def test_a_place_in_time(database: Database, invite: Invite, login: str) -> None
         _, said = process.communicate(timeout=TIMEOUT)
     assert (0, HEAVY) == (process.returncode, stored(database)), said
     assert b"waiting" not in said
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("how", ["filter", "named", "limited"])
+def test_the_table_is_free_meanwhile(
+    database: Database, invite: Invite, login: str, how: str
+) -> None:
+    """A change that waits for a place holds no lock on the codes, so a deploy goes on."""
+    ids = make_many(database, HEAVY)
+    (invite.folder / "names").write_text("\n".join(ids))
+    names = ["--from-file", "names"] if how == "named" else ["--points", "10"]
+    limits = {"limits": {"points_open": 10_000}} if how == "limited" else {}
+    held = "select mode from pg_locks where relation = 'public.redemption_codes'::regclass"
+    command = ["update", *names, "--set-expires", "30d", "--set-note", "new", "--yes"]
+    with (
+        crowded(database, 2, 0) as others,
+        invite.start(*command, login=login, settings=limits) as process,
+    ):
+        assert process.stderr is not None
+        read_until(process.stderr.fileno(), WAITS.encode() + b"\n")
+        assert (2, 1) == crowd(database)
+        assert [] == database.rows(held)
+        others.execute("commit")
+        _, said = process.communicate(timeout=TIMEOUT)
+    new = database.value("select count(*) from redemption_codes where note = 'new'")
+    assert (0, HEAVY) == (process.returncode, new), said
+
+
+ROLE: Final = "service_role"
+
+
+@pytest.mark.parametrize("before", [None, ROLE])
+@pytest.mark.parametrize("inside", [None, ROLE])
+@pytest.mark.parametrize("after", [None, ROLE])
+def test_role_after_the_approach(
+    database: Database, before: str | None, inside: str | None, after: str | None
+) -> None:
+    """Whoever acts before and while the work is counted, the next one to act is who should."""
+    with opened(settings_of(database)) as store:
+        session = store.session
+        session.become(before)
+        with Gate.approach(session):
+            session.become(inside)
+        session.become(after)
+        acts = session.execute(sa.text("select current_user::text")).scalar_one()
+    assert (after or "admin_runtime") == acts
 
 
 def test_no_place_in_time(database: Database, invite: Invite) -> None:

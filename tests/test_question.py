@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from stock import BOTH_WAYS, by_id, check_sound, make, make_many, revoked, snapshot
+from stock import (
+    BOTH_WAYS,
+    UNKNOWN_ID,
+    by_id,
+    check_sound,
+    make,
+    make_many,
+    outcomes,
+    revoked,
+    snapshot,
+)
 from terminal import terminal
 from waiting import connected
 
@@ -93,6 +103,42 @@ def test_yes(database: Database, invite: Invite, answer: str) -> None:
         done = screen.end()
     assert 4 == done.exit_code, done.stderr
     assert {code.id} == revoked(database)
+
+
+def test_answer_that_is_no_text(database: Database, invite: Invite) -> None:
+    """Bytes that are no UTF-8 are an answer like any other that is not yes."""
+    code = make(database)
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}  # as under a locale such as en_US.UTF-8
+    with terminal(invite, "revoke", code.id, env=strict) as screen:
+        screen.read(QUESTION)
+        screen.press("y\udcff\n")
+        done = screen.end()
+    assert 1 == done.exit_code
+    assert "invite: failed: not confirmed; nothing was changed" == done.stderr.splitlines()[-1]
+    assert set() == revoked(database)
+
+
+def test_each_is_counted_once(database: Database, invite: Invite) -> None:
+    """Who names a code or a mistake twice is told of one; the report then has both lines."""
+    code, redeemed = make(database), make(database, "redeemed")
+    names = [code.id, code.mask, redeemed.id, redeemed.id, UNKNOWN_ID, UNKNOWN_ID]
+    with terminal(invite, "revoke", *names, "--format", "json") as screen:
+        shown = screen.read(f"Revoke 1 code worth 10 points{QUESTION}").splitlines()
+        screen.press("y\n")
+        done = screen.end()
+    assert "2 others cannot be changed, and will be reported" == shown[-2]
+    expected = ["revoked"] * 2 + ["already_redeemed"] * 2 + ["not_found"] * 2
+    assert expected == outcomes(done)
+
+
+def test_a_name_twice_is_no_other(database: Database, invite: Invite) -> None:
+    """Where every code that was named can be changed, nothing is said of others."""
+    code = make(database)
+    with terminal(invite, "revoke", code.id, code.id) as screen:
+        shown = screen.read(QUESTION)
+        screen.press("n\n")
+        screen.end()
+    assert "cannot be changed" not in shown
 
 
 def test_output_file_appears_meanwhile(database: Database, invite: Invite) -> None:

@@ -58,3 +58,26 @@ def test_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = "the temporary folder cannot be written to: No such file or directory; nothing was"
     with pytest.raises(Failed, match=told):
         spool.add("x" * HELD)
+
+
+@pytest.mark.parametrize("truth", [None, "nothing was changed"])
+@pytest.mark.parametrize("fault", ["cut off", "unreadable"])
+def test_what_cannot_be_read_back(truth: str | None, fault: str) -> None:
+    """A file that is cut off, or that the disk does not give back, is one plain failure."""
+    before = descriptors()
+    spool: Spool[str] = Spool(truth)
+    for _ in range(2):
+        spool.add("x" * HELD)
+    (number,) = [n for n in descriptors() - before if stat.S_ISREG(os.fstat(n).st_mode)]
+    if fault == "cut off":
+        os.truncate(number, HELD)
+        why = "it was cut off"
+    else:
+        folder = os.open("/", os.O_RDONLY)
+        os.dup2(folder, number)
+        os.close(folder)
+        why = "Is a directory"
+    with pytest.raises(Failed) as failed:
+        list(spool)
+    expected = "; ".join(filter(None, [f"a temporary file cannot be read back: {why}", truth]))
+    assert expected == failed.value.message

@@ -6,6 +6,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from invite_admin import catalogue
+from invite_admin.admin import AUDIT_TABLE
 from invite_admin.codes import Kind
 from invite_admin.errors import BadInput, Unavailable
 from invite_admin.judge import read_shape
@@ -16,7 +17,7 @@ from invite_admin.store.actors import find_accounts, find_actor
 from invite_admin.store.batches import Batches
 from invite_admin.store.issued import Issued
 from invite_admin.store.outcomes import Result
-from invite_admin.store.pieces import Changed, Pieces, group_of, size_of
+from invite_admin.store.pieces import Changed, Pieces, group_of
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
 from invite_admin.store.requests import made_under
 from invite_admin.store.table import CodesTable
@@ -24,6 +25,7 @@ from invite_admin.store.writes import DirectWrites, FunctionWrites, Writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from invite_admin.batch import Terms
     from invite_admin.codes import Name
@@ -67,8 +69,9 @@ class Store:
         self.request_id = f"invite-{uuid.uuid4()}"
         self._settings, self.say = settings, say
         self._found: Actor | None = None
-        self._pieces = Pieces(session, settings.timeouts.lock, say)
-        self._swept = 0
+        tables = [shape.name, *([AUDIT_TABLE] if shape.by_functions else [])]
+        self._pieces = Pieces(session, settings.timeouts.lock, say, tables)
+        self._voided = 0
 
     @property
     def actor(self) -> Actor:
@@ -165,13 +168,10 @@ class Store:
         pieces = [ordered[start : start + size] for start in range(0, len(ordered), size)]
         return [Group(ids, [masks[i] for i in ids], [None] * len(ids)) for ids in pieces]
 
-    def expect(self, count: int) -> None:
-        """Deal out time and savepoints for a change of so many codes in several calls."""
+    def expect(self, count: int) -> AbstractContextManager[None]:
+        """Deal out time and savepoints for so many codes, changed inside by several calls."""
         self.allow_time(count)
-        self._pieces.size = size_of(count)
-        if count > MANY and not self.shape.by_functions:
-            # Else it reads the whole table for each group.
-            self.session.planner(enable_seqscan="off")
+        return self._pieces.dealt(count, seeking=count > MANY and not self.shape.by_functions)
 
     def sweep(self, group: Group) -> bool:
         """Void all codes of a group in one statement, or none of them; direct writes only.
@@ -183,11 +183,11 @@ class Store:
         writes = self.writes(Capability.REVOKE)
         assert isinstance(writes, DirectWrites)  # noqa: S101 - the other way was left above
         done = self._pieces.whole(len(group.ids), lambda: writes.void(group.ids))
-        self._swept += len(group.ids) if done else 0
+        self._voided += len(group.ids) if done else 0
         return done
 
     def check_swept(self, groups: Callable[[], Iterable[Group]]) -> None:
-        """Read back what ``sweep`` did.
+        """Read back what ``sweep`` did, by one count together with what ``revoke`` did.
 
         Args:
             groups: Returns the groups for which it returned True.
@@ -195,7 +195,7 @@ class Store:
         Raises:
             Failed: The database says that it changed codes, and did not.
         """
-        if self.reads.revoked_by(self.actor.id) == self._swept:
+        if self.reads.revoked_by(self.actor.id) == self._voided:
             return
         # Perhaps the database only writes another time or actor than it is told.
         if any(self.reads.revoked_among(group.ids) != len(group.ids) for group in groups()):
@@ -229,6 +229,7 @@ class Store:
             writes = self.writes(need)
             act = writes.revoke if change is None else (lambda ids: writes.update(ids, change))
             changed = self._pieces.run(sent, act)
+            self._voided += len(changed.done) if change is None else 0
         changed.kept = outcomes.revoked if change is None else change.leaves
         now = self.reads.by_id([row.id for row in rows])
         return {

@@ -2,13 +2,15 @@
 
 Codes go in id order, so that two commands cannot deadlock, in pieces, each in a savepoint. A piece
 that fails is undone and halved until the failing code stands alone. Nothing waits for a lock but
-such a single code, and all waits of a command together last at most the lock timeout.
+such a single code, and all waits of a command together last at most the lock timeout. Where a
+whole table is locked, as while an index is made, every code would seem to be: that ends it.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,9 +18,10 @@ import psycopg
 import sqlalchemy as sa
 
 from invite_admin import sqlstates
+from invite_admin.errors import Busy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from invite_admin.model import Row
     from invite_admin.session import Session
@@ -28,6 +31,18 @@ SMALLEST, LARGEST = 50, 20_000  # codes a savepoint; the second bounds the memor
 A_GROUP = 10_000  # codes
 REFUSED = frozenset({"55000", "P0002"})
 _NO_WAIT = 1  # ms; 0 would mean without a bound
+# Also one that is only waited for stands before who comes later.
+_TABLE_LOCKED = """
+select exists (
+    select from pg_catalog.pg_locks l
+    join pg_catalog.pg_class c on c.oid = l.relation
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where l.locktype = 'relation' and l.pid <> pg_backend_pid()
+      and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+      and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+      and n.nspname || '.' || c.relname = any(cast(:tables as text[]))
+)
+"""
 
 
 @dataclass
@@ -36,7 +51,6 @@ class Changed:
 
     done: set[str] = field(default_factory=set)
     locked: set[str] = field(default_factory=set)
-    refused: set[str] = field(default_factory=set)
     kept: Callable[[Row], bool] = lambda _row: True
 
 
@@ -67,17 +81,39 @@ class Pieces:
         session: The open transaction.
         seconds: How long all waits for locks together may last.
         say: Told when the command begins to wait.
-
-    Attributes:
-        size: Codes a savepoint; None means by the number of codes in one call of ``run``.
+        tables: The qualified names of the tables that a change writes to.
     """
 
-    def __init__(self, session: Session, seconds: float, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        seconds: float,
+        say: Callable[[str], None],
+        tables: Sequence[str],
+    ) -> None:
         self._session = session
         self._budget = seconds * 1000.0  # ms left
         self._say = say
+        self._tables = tables
         self._told = False
-        self.size: int | None = None
+        self._wrote = False
+        self._size: int | None = None
+
+    @contextmanager
+    def dealt(self, count: int, *, seeking: bool) -> Iterator[None]:
+        """Deal out savepoints for so many codes, changed inside by several calls.
+
+        Args:
+            count: How many codes; else each call of ``run`` goes by its own.
+            seeking: Whether the planner must be told to find codes by their ids; else it reads the
+                whole table for each group.
+        """
+        self._size = size_of(count)
+        if seeking:
+            self._session.planner(enable_seqscan="off")
+        yield
+        if seeking:
+            self._session.planner(enable_seqscan="on")
 
     def whole(self, count: int, change: Callable[[], int]) -> bool:
         """Change all of so many codes, or none; ``change`` returns how many it changed.
@@ -98,16 +134,18 @@ class Pieces:
             if error.sqlstate in REFUSED | sqlstates.LOCKED:
                 return False
             raise sqlstates.translate(error) from None
+        self._wrote = True
         return True
 
     def run(self, ids: Sequence[str], change: Callable[[Sequence[str]], set[str]]) -> Changed:
         """Change the codes with these ids; ``change`` returns the ids it changed.
 
         Raises:
+            Busy: A whole table stayed locked; nothing was changed.
             InviteError: What is no matter of a single code; nothing was changed.
         """
         ordered = sorted(ids)
-        size = self.size or size_of(len(ordered))
+        size = self._size or size_of(len(ordered))
         pending = deque(ordered[start : start + size] for start in range(0, len(ordered), size))
         changed = Changed()
         self._lock_timeout(_NO_WAIT)
@@ -119,9 +157,7 @@ class Pieces:
             if len(piece) > 1:
                 half = len(piece) // 2
                 pending.extendleft((piece[half:], piece[:half]))
-            elif state in REFUSED:
-                changed.refused.update(piece)
-            else:
+            elif state in sqlstates.LOCKED:
                 self._wait(piece, change, changed)
         return changed
 
@@ -134,13 +170,12 @@ class Pieces:
         """Change one piece in a savepoint; return the SQLSTATE of a failure that halving finds."""
         try:
             with self._session.attempt():
-                done = change(piece)
+                changed.done |= change(piece)
         except psycopg.Error as error:
             if error.sqlstate in REFUSED | sqlstates.LOCKED:
                 return error.sqlstate
             raise sqlstates.translate(error) from None
-        changed.done |= done
-        changed.refused |= set(piece) - done
+        self._wrote = True
         return None
 
     def _wait(
@@ -151,22 +186,36 @@ class Pieces:
     ) -> None:
         """Wait for the one locked code, as long as the command still may."""
         if self._budget < _NO_WAIT:
-            changed.locked.update(piece)
+            self._leave(piece, changed)
             return
         if not self._told:
-            self._say(
-                f"a code is in use elsewhere; waiting for it, at most {self._budget / 1000:g} s"
-            )
+            what = "the table" if self._table_locked() else "a code"
+            bound = f"at most {self._budget / 1000:g} s"
+            self._say(f"{what} is in use elsewhere; waiting for it, {bound}")
             self._told = True
         self._lock_timeout(int(self._budget))
         began = time.monotonic()
         state = self._try(piece, change, changed)
         self._budget -= (time.monotonic() - began) * 1000.0
         self._lock_timeout(_NO_WAIT)
-        if state in REFUSED:
-            changed.refused.update(piece)
-        elif state is not None:
-            changed.locked.update(piece)
+        if state in sqlstates.LOCKED:
+            self._leave(piece, changed)
+
+    def _leave(self, piece: Sequence[str], changed: Changed) -> None:
+        """Leave the one locked code as it is, unless the table is what is locked."""
+        if self._table_locked():
+            raise Busy(
+                "the table stayed locked longer than the lock timeout; nothing was changed",
+                hint="run the command again once that has ended; a deploy, perhaps",
+            )
+        changed.locked.update(piece)
+
+    def _table_locked(self) -> bool:
+        """Tell whether others keep a whole table from us; not once we have written to it."""
+        if self._wrote:
+            return False
+        query = sa.text(_TABLE_LOCKED)
+        return bool(self._session.execute(query, {"tables": list(self._tables)}).scalar())
 
     def _lock_timeout(self, milliseconds: int) -> None:
         self._session.execute(
