@@ -163,7 +163,12 @@ class _Changing:
         question = f"{verb.word} {text.counted(usable.count, 'code')} worth {worth}? [y/N] "
         sys.stderr.write(question)
         sys.stderr.flush()
-        answer = sys.stdin.buffer.readline().decode(errors="replace")
+        answer = ""
+        try:
+            answer = sys.stdin.buffer.readline().decode(errors="replace")
+        finally:
+            if not answer.endswith("\n"):
+                self.run.say("")  # what follows is no part of the question's line
         if answer.strip().lower() not in ("y", "yes"):
             raise Failed("not confirmed; nothing was changed")
 

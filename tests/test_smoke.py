@@ -233,7 +233,11 @@ def test_two_databases(invite: Invite, database: Database, cluster: Cluster) -> 
     [
         ({}, {}, "smoke redeems codes, and is not enabled for this database"),
         ({"smoke": {"accounts": LISTED}}, {}, "smoke redeems codes, and is not enabled"),
-        (ENABLED, {"INVITE_CONFIG": None}, "smoke redeems codes, and is not enabled for this database"),
+        (
+            ENABLED,
+            {"INVITE_CONFIG": None},
+            "smoke redeems codes, and is not enabled for this database",
+        ),
         ({"smoke": {"enabled": True}}, {}, "[smoke] accounts names no test account"),
         (ENABLED, {"INVITE_SMOKE_DATABASE_URL": None}, "INVITE_SMOKE_DATABASE_URL is not set"),
         (ENABLED, {"INVITE_SMOKE_DATABASE_URL": "nonsense"}, "INVITE_SMOKE_DATABASE_URL cannot"),
