@@ -136,7 +136,7 @@ def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
             "of them",
         )
     if changed:
-        run.say(f"{text.counted(changed, 'code')} got another expiry or note since")
+        run.say(f"{text.counted(changed, 'code')} got other terms since")
 
 
 def _still_allowed(found: Pending, store: Store, run: Run) -> None:

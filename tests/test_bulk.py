@@ -280,6 +280,20 @@ def test_one_hash_changed(database: Database) -> None:
         Batches(store).make(5_000, PLAIN)
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize("count", [5, 700])
+def test_another_time_of_creation(
+    invite: Invite, database: Database, login: str, count: int
+) -> None:
+    """Rows that the transaction's time does not tell from others are asked for one by one."""
+    deed = "new.created_at := '2020-01-01Z'; return new"
+    database.execute(TRIGGER.format(deed=deed))
+    for name in ("a.jsonl", "b.jsonl"):
+        done = invite(*line(count, 1, "--output", name), login=login)
+        assert 0 == done.exit_code, done.stderr
+    assert 2 * count == stored(database)
+
+
 def test_standard_output_is_limited(invite_alone: Invite) -> None:
     """More codes than standard output takes are refused before connecting, in any format."""
     for form in ("csv", "json", "jsonl"):

@@ -303,4 +303,4 @@ def test_other_terms_since(invite: Invite, database: Database, login: str) -> No
     database.execute(change.format("public.redemption_codes"))
     done = resumed(invite, path, login)
     assert (0, True) == (done.exit_code, path.exists()), done.stderr
-    assert "2 codes got another expiry or note since" in done.stderr
+    assert "2 codes got other terms since" in done.stderr
