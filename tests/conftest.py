@@ -31,6 +31,8 @@ SLOW: Final = frozenset(
         *("test_sqlstates", "test_update", "test_structures", "test_secrets_errors"),
         *("test_smoke", "test_watch"),
         *("test_bulk_changes", "test_gate", "test_gate_races", "test_limits_races"),
+        *("test_bulk", "test_exports", "test_export_cells", "test_limits", "test_lock_budget"),
+        *("test_connection_failures", "test_golden_pages", "test_login_settings"),
     }
 )
 """Modules that take long, beside the suites; the whole check runs them too."""
