@@ -52,7 +52,7 @@ def page() -> str:
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
         (
             "Times of `smoke` are in seconds: `first` to the first answer, `whole` with the "
-            "repeats, each for half of the people, for 95 of 100, and for the last."
+            "tries after busy, each for half of the people, for 95 of 100, and for the last."
         ),
         (
             "A capability of `check` has `name available via reason`, a finding `level code "

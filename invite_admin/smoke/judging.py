@@ -78,7 +78,7 @@ class Tier:
         points_credited: What the balances rose by, as the application answered.
         points_expected: What the redeemed codes are worth, as the table has them.
         first_p50: The first answer to a person who redeems, the median; None where none came.
-        whole_p50: The same with repeats; these likewise at 95 of 100, and the longest.
+        whole_p50: The same with the tries after busy; these likewise at 95 of 100, and the longest.
         met: Whether the line was met.
     """
 
