@@ -142,7 +142,7 @@ def _role(shape: Shape, settings: Settings) -> Iterator[Finding]:
             level,
             "write_role_denied",
             f"this login may not take the role {role}",
-            f"ask for: GRANT {role} TO YOUR_LOGIN",
+            f"correct write_role; or, where it is meant, ask for: GRANT {role} TO YOUR_LOGIN",
         )
 
 

@@ -114,9 +114,7 @@ class _Judge(Picker):
             return hidden
         lacking = self._sight(self.facts.login).lacks("s", columns)
         grant = self.facts.grant(f"SELECT ({', '.join(lacking)})", CODES, self.name)
-        return self._ungranted(
-            fits, reason or f"this login may not read {', '.join(lacking)}", grant
-        )
+        return self._lacking(fits, reason or f"this login may not read {', '.join(lacking)}", grant)
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
@@ -164,7 +162,7 @@ class _Judge(Picker):
         return self._lacking(fits, self._barred(f"{verb.lower()} {', '.join(columns)}"), grant)
 
     def _lacking(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
-        """Return the block of a write: no such role, no right to take it, or no grant."""
+        """Return the block: no such role, no right to take it, or no grant."""
         role = self.settings.write_role
         if role and role not in self.facts.roles:
             return Way(
@@ -176,7 +174,8 @@ class _Judge(Picker):
             return Way(
                 block=Block.ROLE_DENIED,
                 reason=f"this login may not take the write_role {role}",
-                ask=f"ask for: GRANT {role} TO YOUR_LOGIN",
+                ask=f"correct write_role; or, where it is meant, ask for: "
+                f"GRANT {role} TO YOUR_LOGIN",
             )
         return self._ungranted(fits, reason, grant)
 

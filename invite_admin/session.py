@@ -205,7 +205,7 @@ def _role_refused(error: DBAPIError, role: str | None) -> errors.InviteError:
     if driver.sqlstate == "42501":
         return errors.Denied(
             f"this login may not take the role {role}; nothing was changed",
-            hint=f"ask for: GRANT {role} TO YOUR_LOGIN",
+            hint=f"correct write_role; or, where it is meant, ask for: GRANT {role} TO YOUR_LOGIN",
         )
     return sqlstates.translate(driver)
 

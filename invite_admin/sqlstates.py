@@ -52,7 +52,7 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
     ("53300", (errors.Unavailable, "the server has no connection free", ("wait a little; run the "
                "command again"))),
     ("53", (errors.Unavailable, "the server is out of resources", None)),
-    ("55P03", (errors.Busy, "a row stayed locked longer than the lock timeout",
+    ("55P03", (errors.Busy, "a row or the table stayed locked longer than the lock timeout",
                "run the command again")),
     ("55", (errors.Conflict, "a code is not in the state that the change needs", None)),
     ("57014", (errors.Unavailable, "the statement took longer than allowed, or was cancelled",

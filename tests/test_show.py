@@ -209,3 +209,17 @@ def test_table(invite: Invite, database: Database) -> None:
         "position",
         "reason",
     ] == (found)
+
+
+@pytest.mark.parametrize(
+    ("role", "why"),
+    [
+        ("nosuch", "write_role nosuch does not exist on this server"),
+        ("schema_owner", "this login may not take the write_role schema_owner"),
+    ],
+)
+def test_wrong_write_role(invite: Invite, role: str, why: str) -> None:
+    """A slip in the write role is told as that, and no right to read hashes is asked for."""
+    done = invite("show", "JYOTISH-AAAA-BBBB", settings={"write_role": role})
+    assert (6, True) == (done.exit_code, why in done.stderr), done.stderr
+    assert "code_hash" not in done.stderr

@@ -111,6 +111,14 @@ def test_by_day(invite: Invite, database: Database, zone: str) -> None:
     assert list(DAYS[zone].items()) == [(row["group"], row["issued"]) for row in found]
 
 
+def test_days_before_christ(invite: Invite, database: Database) -> None:
+    """A day of another era is not told as one of ours."""
+    put(database, "A", created_at="4000-01-01Z")
+    put(database, "B", created_at="4000-01-01 00:00Z BC")
+    found = invite("stats", "--by", "day", "--format", "json").json
+    assert {"4000-01-01", "4000-01-01 BC"} == {row["group"] for row in found}
+
+
 @steps()
 def test_none(invite: Invite, database: Database) -> None:
     """Without codes all counts are 0 and the share is not known; there are no groups."""

@@ -151,17 +151,18 @@ class Reads:
             zone: The time zone's name, as the server knows it.
         """
         t = self._t
+        local = sa.func.timezone(zone, t.c.created_at)
+
+        def written(form: str) -> ColumnElement[Any]:
+            return sa.func.to_char(local, sa.literal_column(form))
+
         groups: dict[str | None, ColumnElement[Any]] = {
             None: sa.literal_column("'all'"),
             "note": sa.func.nullif(sa.func.btrim(t.column("note"), " \t\n\r\f\v"), ""),
             "day": sa.case(
-                (
-                    sa.func.isfinite(t.c.created_at),
-                    sa.func.to_char(
-                        sa.func.timezone(zone, t.c.created_at), sa.literal_column("'YYYY-MM-DD'")
-                    ),
-                ),
-                else_=sa.cast(t.c.created_at, sa.Text),
+                (sa.not_(sa.func.isfinite(t.c.created_at)), sa.cast(t.c.created_at, sa.Text)),
+                (sa.extract("year", local) < 0, written("'YYYY-MM-DD BC'")),
+                else_=written("'YYYY-MM-DD'"),
             ),
         }
         codes = (
