@@ -198,6 +198,24 @@ def test_hanging_server_is_stopped(server: Server, monkeypatch: pytest.MonkeyPat
     assert not server.running
 
 
+def test_a_restart_keeps_the_socket(server: Server, tmp_path: Path) -> None:
+    """Who waits for a server that was stopped finds it again; a link in its place is left."""
+    server.start()
+    first = server.socket_folder
+    assert first is not None
+    server.stop()
+    server.start()
+    assert (first, True) == (server.socket_folder, server.ready)
+    server.stop()
+    first.symlink_to(tmp_path)
+    server.start()
+    second = server.socket_folder
+    first.unlink()
+
+    assert second != first
+    assert server.ready
+
+
 def test_another_major_version_is_made_anew(server: Server) -> None:
     """Data of another PostgreSQL are of no use to this one."""
     server.start()

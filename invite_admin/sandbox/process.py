@@ -7,6 +7,7 @@ import shutil
 import socket
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,7 +123,7 @@ class Process:
 
     def _configure(self) -> None:
         self._remove_socket()
-        folder = Path(tempfile.mkdtemp(prefix="invite-sandbox-", dir=_SOCKET_BASE))
+        folder = self._new_socket_folder()
         folder.chmod(files.PRIVATE_FOLDER)
         self._account.own(folder)
         files.write_file(self._socket, str(folder))
@@ -130,6 +131,15 @@ class Process:
         mode = files.PRIVATE_FILE if self._account.uid is None else 0o644
         files.write_file(self._hba, HBA, mode)
         files.write_file(self._configuration, configuration(folder, self._hba), mode)
+
+    def _new_socket_folder(self) -> Path:
+        """Make the socket's folder, under its former name if that is free: who waits finds it."""
+        former = self.socket_folder
+        if former is not None:
+            with suppress(OSError):
+                former.mkdir(files.PRIVATE_FOLDER)
+                return former
+        return Path(tempfile.mkdtemp(prefix="invite-sandbox-", dir=_SOCKET_BASE))
 
     def _wait_until_ready(self) -> None:
         end = time.monotonic() + START_SECONDS
