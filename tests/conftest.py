@@ -33,6 +33,8 @@ SLOW: Final = frozenset(
         *("test_bulk_changes", "test_gate", "test_gate_races", "test_limits_races"),
         *("test_bulk", "test_exports", "test_export_cells", "test_limits", "test_lock_budget"),
         *("test_connection_failures", "test_golden_pages", "test_login_settings"),
+        *("test_generate_terms", "test_stats", "test_blind", "test_question", "test_demanded"),
+        *("test_migrations", "test_delivery", "test_progress"),
     }
 )
 """Modules that take long, beside the suites; the whole check runs them too."""
