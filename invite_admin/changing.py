@@ -161,10 +161,10 @@ class _Changing:
             self.run.say(f"{others} cannot be changed, and will be reported")
         worth = text.counted(usable.points, "point")
         question = f"{verb.word} {text.counted(usable.count, 'code')} worth {worth}? [y/N] "
-        sys.stderr.write(question)
-        sys.stderr.flush()
         answer = ""
         try:
+            sys.stderr.write(question)
+            sys.stderr.flush()
             answer = sys.stdin.buffer.readline().decode(errors="replace")
         finally:
             if not answer.endswith("\n"):
