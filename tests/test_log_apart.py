@@ -51,8 +51,8 @@ def test_names_of_a_batch(invite: Invite, database: Database, name: str, *, ther
 def test_the_result(invite: Invite, database: Database) -> None:
     """A result's own file is no log: it is not even made."""
     told = "bad input: --output and --log-file name the same file; nothing was done"
-    for name in ("m.csv", "./m.csv", str(invite.folder / "m.csv"), "../work/m.csv"):
-        given = name.replace("work", invite.folder.name)
+    around = f"../{invite.folder.name}/m.csv"
+    for given in ("m.csv", "./m.csv", str(invite.folder / "m.csv"), around):
         for command in (line(2), ["list"], ["runbook", "--offline"]):
             done = invite("--log-file", "m.csv", *command, "--output", given)
             assert (2, told) == (done.exit_code, failure(done)[0])
