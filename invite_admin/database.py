@@ -43,6 +43,8 @@ class _QuietDialect(PGDialect_psycopg):
         """Ask nothing."""
 
 
+# A library's own words on a lost connection would go to standard error, traceback and all.
+logging.getLogger().addHandler(logging.NullHandler())
 registry.register(f"postgresql.{_QUIET}", __name__, _QuietDialect.__name__)
 
 
@@ -60,8 +62,6 @@ class Database:
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self.settings = settings
         self._say = say
-        # A library's own words on a lost connection would go to standard error, traceback and all.
-        logging.getLogger().addHandler(logging.NullHandler())
         self._engine = sa.create_engine(
             f"postgresql+{_QUIET}://",
             creator=_creator(conninfo.parameters(settings, say)),
