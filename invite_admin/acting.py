@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from invite_admin.changes import Tally, Telling
-from invite_admin.model import Outcome, Status
+from invite_admin.model import SETTLED, Outcome, Status
 from invite_admin.report import Drawn, Report
 from invite_admin.spool import Spool
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Became = tuple[str, Outcome, Row | None]
 
-_SETTLED = {Status.REDEEMED: Outcome.ALREADY_REDEEMED, Status.REVOKED: Outcome.ALREADY_REVOKED}
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789*-")
 
 
@@ -183,8 +182,8 @@ class Acting:
 
     def _would(self, row: Row) -> tuple[Outcome, Row]:
         act, extras = self._act, self._plan.extras
-        if row.status in _SETTLED:
-            return _SETTLED[row.status], row
+        if row.status in SETTLED:
+            return SETTLED[row.status], row
         if act.same(row, extras):
             return Outcome.UNCHANGED, row
         return act.verb.would, act.become(row, extras)

@@ -69,6 +69,10 @@ _GOOD = frozenset(
 )
 
 
+# What a change finds of codes that are past changing.
+SETTLED = {Status.REDEEMED: Outcome.ALREADY_REDEEMED, Status.REVOKED: Outcome.ALREADY_REVOKED}
+
+
 @dataclass(frozen=True)
 class Actor:
     """Who acts, as the database knows them; a claim, not a proof."""

@@ -14,7 +14,7 @@ from invite_admin import __version__, conninfo, limits, text
 from invite_admin.batch import Terms
 from invite_admin.errors import BadInput, InviteError, OutcomeUnknown, OverLimit
 from invite_admin.limits import Demand
-from invite_admin.model import Capability, Outcome, Status
+from invite_admin.model import UNUSED, Capability, Outcome, Status
 from invite_admin.run import NOTHING_CHANGED
 from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 POINTS = 1  # of each code
 LIFE = timedelta(hours=1)  # what is left after the worst end expires by itself
-_UNUSED = (Status.AVAILABLE, Status.EXPIRED)
 
 
 @dataclass
@@ -177,7 +176,7 @@ class Trial:
         """Void what was left unused, where that can be done; return the rows as they were."""
         with self.job.opened(writing=True, again=True) as store:
             rows = store.reads.by_id(ids)
-            unused = [row for row in rows.values() if row.status in _UNUSED]
+            unused = [row for row in rows.values() if row.status in UNUSED]
             if unused:
                 self._revoke(store, unused)
         self.job.run.truth = "every test code was redeemed or voided, or is named above"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from invite_admin.errors import Failed
-from invite_admin.model import UNUSED, Outcome, Row, Status
+from invite_admin.model import SETTLED, UNUSED, Outcome, Row, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,10 +52,8 @@ def outcome(identity: str, now: Mapping[str, Row], changed: Changed, done: Outco
         raise not_done()
     if row is None:
         return Outcome.NOT_FOUND
-    if row.status is Status.REDEEMED:
-        return Outcome.ALREADY_REDEEMED
-    if row.status is Status.REVOKED:
-        return Outcome.ALREADY_REVOKED
+    if row.status in SETTLED:
+        return SETTLED[row.status]
     if identity in changed.locked:
         return Outcome.BUSY
     raise Failed(
