@@ -12,11 +12,10 @@ import click
 from invite_admin import output, text
 from invite_admin.acting import Acting
 from invite_admin.changes import Item, Plan, Usable
-from invite_admin.errors import BadInput, Failed, NotFound
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, NotFound
 from invite_admin.job import Job
 from invite_admin.model import UNUSED, Capability, Status
 from invite_admin.options import as_command, filter_options, name_options, report_options
-from invite_admin.run import NOTHING_CHANGED
 from invite_admin.spool import Spool
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from invite_admin import output, sinks
 from invite_admin.batch import Held
-from invite_admin.errors import Failed
-from invite_admin.run import NOTHING_CHANGED
+from invite_admin.errors import NOTHING_CHANGED, Failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,8 @@ from invite_admin import files, output, pending, sinks
 from invite_admin.codes import shown_path
 from invite_admin.delivery import NOT_STORED
 from invite_admin.draft import Draft
-from invite_admin.errors import BadInput, Failed, InviteError
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, InviteError
 from invite_admin.hold import Hold
-from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

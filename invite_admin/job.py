@@ -14,10 +14,11 @@ from invite_admin import errors, limits, output, sinks
 from invite_admin.codes import shown_path
 from invite_admin.commits import Commits
 from invite_admin.delivery import Delivery, ToOutput, withdrawn
+from invite_admin.errors import NOTHING_CHANGED
 from invite_admin.filed import ToFile
 from invite_admin.limits import Demand
 from invite_admin.place import Place, whereabouts
-from invite_admin.run import NOTHING_CHANGED, taken_back
+from invite_admin.run import taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

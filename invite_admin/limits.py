@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from invite_admin import text
-from invite_admin.errors import Busy, OverLimit
+from invite_admin.errors import NOTHING_CHANGED, Busy, OverLimit
 from invite_admin.model import Capability
-from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

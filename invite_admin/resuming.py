@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from invite_admin import limits, pending, text
 from invite_admin.codes import shown_path
 from invite_admin.delivery import withdrawn
-from invite_admin.errors import BadInput, Conflict, OverLimit
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Conflict, OverLimit
 from invite_admin.filed import ToFile
 from invite_admin.files import PENDING
 from invite_admin.hold import Hold
 from invite_admin.limits import Demand
 from invite_admin.model import Capability, Status
-from invite_admin.run import NOTHING_CHANGED, Target
+from invite_admin.run import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from invite_admin.report import Report
     from invite_admin.settings import Settings
 
-NOTHING_CHANGED = errors.NOTHING_CHANGED
-
 
 @dataclass
 class Run:
@@ -47,7 +45,7 @@ class Run:
     sandbox: bool
     user_folder: Path
     closed: bool = False
-    truth: str = field(default=NOTHING_CHANGED)
+    truth: str = field(default=errors.NOTHING_CHANGED)
     record: Record = field(default_factory=Record)
     log: Log | None = None
     stopped: BaseException | None = None
@@ -175,7 +173,8 @@ class Target:
             return files.NewFile(self.path), style
         if run.closed:
             raise errors.Failed(
-                f"standard output is closed, so the result could not be written; {NOTHING_CHANGED}"
+                "standard output is closed, so the result could not be written; "
+                f"{errors.NOTHING_CHANGED}"
             )
         patience, bound = run.preferences.timeouts.idle, sinks.IDLE
         if limited and patience > sinks.LIMITED_PATIENCE:

@@ -11,14 +11,13 @@ from invite_admin import columns, limits, output, params, paths, resuming, text
 from invite_admin.batch import Batch, Terms
 from invite_admin.chosen import expiry
 from invite_admin.codes import mask
-from invite_admin.errors import BadInput
+from invite_admin.errors import NOTHING_CHANGED, BadInput
 from invite_admin.job import Job
 from invite_admin.limits import Demand
 from invite_admin.model import Capability
 from invite_admin.options import as_command, report_options
 from invite_admin.repeats import Wanted
 from invite_admin.report import Report
-from invite_admin.run import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,13 +11,13 @@ import click
 
 from invite_admin import columns, files, output, params, paths, sinks
 from invite_admin.codes import shown_path
-from invite_admin.errors import BadInput, Failed, InviteError
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, InviteError
 from invite_admin.job import Job
 from invite_admin.model import Capability
 from invite_admin.names import STDIN
 from invite_admin.options import as_command
 from invite_admin.report import Report
-from invite_admin.run import NOTHING_CHANGED, Target
+from invite_admin.run import Target
 from invite_admin.settings import USERS_URL_VARIABLE
 
 if TYPE_CHECKING:

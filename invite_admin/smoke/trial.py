@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from invite_admin import __version__, conninfo, limits, text
 from invite_admin.batch import Terms
-from invite_admin.errors import BadInput, InviteError, OutcomeUnknown, OverLimit
+from invite_admin.errors import NOTHING_CHANGED, BadInput, InviteError, OutcomeUnknown, OverLimit
 from invite_admin.limits import Demand
 from invite_admin.model import UNUSED, Capability, Outcome, Status
-from invite_admin.run import NOTHING_CHANGED
 from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.guard import guarding
