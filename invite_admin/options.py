@@ -12,7 +12,7 @@ from invite_admin import names, params, paths
 from invite_admin.chosen import Chosen
 from invite_admin.errors import BadInput
 from invite_admin.model import Status
-from invite_admin.output import FORMATS
+from invite_admin.output import FORMATS, SUFFIXES
 from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from invite_admin.store import Store
 
     Function = Callable[..., Any]
-
-_SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
 
 
 class DatabaseCommand(click.Command):
@@ -110,7 +108,7 @@ def report_options(function: Function) -> Function:
 
         path = None if output is None or str(output) == names.STDIN else output
         usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
-        chosen = form or _SUFFIXES.get(path.suffix.lower() if path else "", usual)
+        chosen = form or SUFFIXES.get(path.suffix.lower() if path else "", usual)
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
         return function(*args, target=Target(chosen, path, raw, bom), **given)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from invite_admin.report import Report
     from invite_admin.sinks import Sink
 
-__all__ = ["FORMATS", "HOLDING", "Style", "check_held", "draw", "emit"]
+__all__ = ["FORMATS", "HOLDING", "SUFFIXES", "Style", "check_held", "draw", "emit"]
 
 Row = Sequence[Any]
 Writer = Callable[["Report", Style], Iterator[str]]
@@ -27,6 +27,7 @@ FORMATS: dict[str, Writer] = {
     "jsonl": write_jsonl,
     "markdown": write_markdown,
 }
+SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}  # of a file
 HOLDING = frozenset({"table", "markdown"})
 
 

@@ -95,16 +95,10 @@ def _blocks(report: Report, written: Callable[[Sequence[Any]], str]) -> Iterator
         yield block
 
 
-def _value(column: Column, value: Any, style: Style) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a value as JSON has it: times as text, numbers as numbers."""
-    if value is not None and column.cell is Cell.TIME:
-        return text.rfc3339(value, style.zone)
-    return value
-
-
 def _plain(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a value of any column
-    found = _value(column, value, style)
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    if column.cell is Cell.TIME:
+        return text.rfc3339(value, style.zone)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _drained(buffer: io.StringIO) -> str:
