@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from cluster import Cluster
-    from databases import Database
+    from databases import Connection, Database
     from tool import Invite
 
 AT_ONCE: Final = 8
@@ -43,6 +44,20 @@ def operators(
         yield invite
 
 
+@contextmanager
+def two_running(
+    operators: Invite, database: Database
+) -> Iterator[tuple[Connection, Popen[bytes], Popen[bytes]]]:
+    """Freeze the table under two heavy jobs, which have both places as long as it is."""
+    with (
+        frozen(database) as freeze,
+        operators.start(*JOB, settings=PATIENT) as first,
+        operators.start(*JOB, settings=PATIENT) as second,
+    ):
+        await_crowd(database, 2, 0)
+        yield freeze, first, second
+
+
 def test_eight_at_once(operators: Invite, database: Database) -> None:
     """Two run, four wait and say so, two are refused; the six are done, each whole."""
     with ThreadPoolExecutor(AT_ONCE) as pool, frozen(database) as freeze:
@@ -64,30 +79,22 @@ def test_eight_at_once(operators: Invite, database: Database) -> None:
 def test_killed(operators: Invite, database: Database) -> None:
     """The place of one that was killed is free soon, and whoever waits for it gets it."""
     with (
-        frozen(database) as freeze,
-        operators.start(*JOB, settings=PATIENT) as first,
-        operators.start(*JOB, settings=PATIENT) as second,
+        two_running(operators, database) as (freeze, first, second),
+        operators.start(*JOB, settings=PATIENT) as third,
     ):
+        await_crowd(database, 2, 1)
+        first.kill()
         await_crowd(database, 2, 0)
-        with operators.start(*JOB, settings=PATIENT) as third:
-            await_crowd(database, 2, 1)
-            first.kill()
-            await_crowd(database, 2, 0)
-            freeze.execute("commit")
-            for process in (second, third):
-                process.communicate(timeout=TIMEOUT)
+        freeze.execute("commit")
+        for process in (second, third):
+            process.communicate(timeout=TIMEOUT)
     assert [-signal.SIGKILL, 0, 0] == [p.returncode for p in (first, second, third)]
     assert 2 * HEAVY == stored(database)
 
 
 def test_killed_while_it_waits(operators: Invite, database: Database) -> None:
     """The ticket of one that was killed while it waited is free soon."""
-    with (
-        frozen(database),
-        operators.start(*JOB, settings=PATIENT) as first,
-        operators.start(*JOB, settings=PATIENT) as second,
-    ):
-        await_crowd(database, 2, 0)
+    with two_running(operators, database) as (_, first, second):
         with operators.start(*JOB, settings=PATIENT) as third:
             await_crowd(database, 2, 1)
             third.kill()
@@ -100,12 +107,7 @@ def test_killed_while_it_waits(operators: Invite, database: Database) -> None:
 
 def test_stopped_and_again(operators: Invite, database: Database) -> None:
     """Ctrl-C, and the same command again at once gets the place without a wait."""
-    with (
-        frozen(database) as freeze,
-        operators.start(*JOB, settings=PATIENT) as first,
-        operators.start(*JOB, settings=PATIENT) as second,
-    ):
-        await_crowd(database, 2, 0)
+    with two_running(operators, database) as (freeze, first, second):
         last = stop(first, signal.SIGINT)
         with operators.start(*JOB, settings=PATIENT) as again:
             await_crowd(database, 2, 0)
@@ -122,12 +124,7 @@ def test_stopped_while_it_waits(
     operators: Invite, database: Database, *, number: int, exit_code: int, named: str
 ) -> None:
     """A signal ends the wait at once, with what is true, and gives the ticket back."""
-    with (
-        frozen(database) as freeze,
-        operators.start(*JOB, settings=PATIENT) as first,
-        operators.start(*JOB, settings=PATIENT) as second,
-    ):
-        await_crowd(database, 2, 0)
+    with two_running(operators, database) as (freeze, first, second):
         with operators.start(*JOB, settings=PATIENT) as third:
             assert third.stderr is not None
             read_until(third.stderr.fileno(), WAITS.encode())

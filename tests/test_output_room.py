@@ -11,6 +11,8 @@ import incall
 from batches import BOTH_WAYS, check_paired, line, stored
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
     from databases import Database
     from tool import Invite
@@ -42,9 +44,7 @@ def test_no_room_afterwards(
         assert 1 == incall.call(invite, *line(5, 1, "--output", str(path)), login=login)
     assert ["codes.jsonl.pending"] == [p.name for p in invite.folder.glob("*codes*")]
     assert (5, True) == (stored(database), "the codes are stored" in capsys.readouterr().err)
-    assert 0 == incall.call(invite, "generate", "--resume", f"{path}.pending", login=login)
-    check_paired(database, [json.loads(text) for text in path.read_text().splitlines()])
-    assert ["codes.jsonl"] == [p.name for p in invite.folder.glob("*codes*")]
+    take_up(invite, database, path, login)
 
 
 @BOTH_WAYS
@@ -68,9 +68,7 @@ def test_stopped_afterwards(
     told = f"the codes are stored and lie in {kept}; invite generate --resume {kept} makes their"
     last = capsys.readouterr().err.splitlines()[-1]
     assert (5, f"invite: stopped: stopped by Ctrl-C; {told} file") == (stored(database), last)
-    assert 0 == incall.call(invite, "generate", "--resume", kept, login=login)
-    check_paired(database, [json.loads(text) for text in path.read_text().splitlines()])
-    assert ["codes.jsonl"] == [p.name for p in invite.folder.glob("*codes*")]
+    take_up(invite, database, path, login)
 
 
 @BOTH_WAYS
@@ -96,6 +94,13 @@ def test_no_links(
         "\nstored: 5 codes" in said,
         "delivered and stored" in said,
     )
+
+
+def take_up(invite: Invite, database: Database, path: Path, login: str) -> None:
+    """Take up the batch that was kept: its file is made, holds every code, and nothing else is."""
+    assert 0 == incall.call(invite, "generate", "--resume", f"{path}.pending", login=login)
+    check_paired(database, [json.loads(text) for text in path.read_text().splitlines()])
+    assert ["codes.jsonl"] == [p.name for p in path.parent.glob("*codes*")]
 
 
 def no_room(_: int) -> None:

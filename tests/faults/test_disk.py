@@ -125,7 +125,7 @@ def test_no_room_for_what_became_of_codes(
     assert "hint: TMPDIR names another folder" == hint
 
 
-def logged(invite: Invite, disk: Path, size: int) -> Path:
+def log_of(invite: Invite, disk: Path, size: int) -> Path:
     """Make a log of one line that takes this many bytes."""
     log = disk / "log"
     assert 0 == invite("--log-file", str(log), "check").exit_code
@@ -136,7 +136,7 @@ def logged(invite: Invite, disk: Path, size: int) -> Path:
 
 def test_log_on_a_full_disk(invite: Invite, database: Database, disk: Path) -> None:
     """A line of the log that cannot be written is a warning; the command's outcome stands."""
-    log = logged(invite, disk, PAGE)
+    log = log_of(invite, disk, PAGE)
     (disk / "ballast").write_bytes(bytes(SIZE - PAGE))
     done = invite("--log-file", str(log), *line(3))
     assert (0, 3) == (done.exit_code, stored(database)), done.stderr
@@ -146,7 +146,7 @@ def test_log_on_a_full_disk(invite: Invite, database: Database, disk: Path) -> N
 
 def test_log_that_takes_half_a_line(invite: Invite, disk: Path) -> None:
     """A line that was written in part spoils only itself: the next one begins on its own."""
-    log = logged(invite, disk, PAGE - 10)
+    log = log_of(invite, disk, PAGE - 10)
     (disk / "ballast").write_bytes(bytes(SIZE - PAGE))
     torn = invite("--log-file", str(log), "list")
     assert (0, True, PAGE) == (torn.exit_code, "could not be" in torn.stderr, log.stat().st_size)
