@@ -26,7 +26,7 @@ class Wanted:
         request_id: The id.
         count: How many codes.
         terms: What each is worth.
-        fixed: Whether the expiry was given as an instant, or none was; a span is not compared.
+        fixed: Whether an expiry was given, and as an instant; only then is it compared.
     """
 
     request_id: str

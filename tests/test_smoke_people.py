@@ -85,7 +85,7 @@ def test_no_answer(
     code = Code("id", Secret(hash_of(make_code())))
     with silent(database, mark) as parameters:
         connections = Pool(parameters)
-        attempt = People(connections).redeem(person, code, Step.ONCE)
+        attempt = People(connections, pytest.fail).redeem(person, code, Step.ONCE)
         connections.close()
     assert (answer, why) == (attempt.answer, attempt.why)
     assert (attempt.first is None) == (answer is Answer.BUSY)

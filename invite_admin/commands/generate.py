@@ -61,7 +61,7 @@ class Order:
             batches.begin(self.request_id)
         if self.request_id is not None:
             run.record.request_id = self.request_id
-            fixed = self.expires is None or self.expires.span is None
+            fixed = self.expires is not None and self.expires.span is None
             Wanted(self.request_id, self.count, terms, fixed).refuse_repeat(run, batches)
         if self.dry_run:
             limits.tell(store, run)

@@ -21,6 +21,7 @@ from invite_admin.run import Target
 from invite_admin.settings import USERS_URL_VARIABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from invite_admin.run import Run
@@ -90,8 +91,7 @@ def _smoke(
         report = _report(found, trial.left, before)
         if kept is not None:  # before it is shown, so that neither failure costs the other
             report = _keep(run, found, kept, report)
-        with suppress(sinks.ReaderLeft):
-            output.emit(report, form, sink, style)
+        report = _show(run, report, partial(output.emit, report, form, sink, style))
         job.conclude(report)
 
 
@@ -100,13 +100,29 @@ def _keep(run: Run, found: runs.Run, path: Path, report: Report) -> Report:
     try:
         files.publish(path, partial(_fill, found.kept()))
     except InviteError as error:
-        why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
-        told = [f"{run.truth}, but the run could not be kept: {why}"]
-        if report.verdict:
-            told.insert(0, report.verdict.message)
-        return replace(report, verdict=Failed("; ".join(told), hint=error.hint))
+        return _missing(run, report, "kept", error)
     run.say(f"kept in {shown_path(path)}")
     return report
+
+
+def _show(run: Run, report: Report, emit: Callable[[], None]) -> Report:
+    """Show the report; that it could not be written joins its verdict."""
+    try:
+        with suppress(sinks.ReaderLeft):
+            emit()
+    except InviteError as error:
+        return _missing(run, report, "shown", error)
+    return report
+
+
+def _missing(run: Run, report: Report, done: str, error: InviteError) -> Report:
+    """Add to a report's verdict what could not be done with the run."""
+    why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+    verdict = report.verdict.message if report.verdict else ""
+    true = "" if run.truth in verdict else f"{run.truth}, but "
+    told = f"{true}the run could not be {done}: {why}"
+    message = f"{verdict}; {told}" if verdict else told
+    return replace(report, verdict=Failed(message, hint=error.hint))
 
 
 def _fill(data: bytes, file: files.NewFile) -> None:

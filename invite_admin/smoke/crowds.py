@@ -66,7 +66,7 @@ def _at_once(
             start.wait()
             _await(acting, tick)
         except BaseException:
-            people.stopped.set()
+            people.stop()
             start.abort()
             raise
     return [attempt for future in acting for attempt in future.result()]

@@ -13,9 +13,11 @@ import psycopg
 from invite_admin.codes import digest
 from invite_admin.errors import Denied, Unsupported
 from invite_admin.smoke.judging import Answer, Attempt, Step
-from invite_admin.smoke.pool import BUSY, WAIT, NoConnectionError, bounded, named
+from invite_admin.smoke.pool import BUSY, GRACE, WAIT, NoConnectionError, bounded, named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from invite_admin.batch import Batch
     from invite_admin.codes import Secret
     from invite_admin.model import Actor
@@ -72,14 +74,21 @@ class People:
 
     Args:
         pool: Where they connect.
+        say: Told when what they began is waited for.
 
     Attributes:
-        stopped: Set to let them begin nothing more.
+        stopped: Set where they begin nothing more.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, say: Callable[[str], None]) -> None:
         self.pool = pool
         self.stopped = threading.Event()
+        self._say = say
+
+    def stop(self) -> None:
+        """Let them begin nothing more."""
+        self.stopped.set()
+        self._say(f"stopping; what was begun is waited for, at most {IN_ALL + GRACE:g} s")
 
     def require(self) -> None:
         """Find out, before any code is made, that they may redeem at all.

@@ -229,7 +229,7 @@ def _people(job: Job) -> Iterator[People]:
     pool = Pool(conninfo.parameters(url, job.run.say, USERS_URL_VARIABLE))
     with warnings.catch_warnings(), closing(pool):
         warnings.simplefilter("ignore")  # psycopg's advice on GSSAPI is not for operators
-        yield People(pool)
+        yield People(pool, job.run.say)
 
 
 def _check_batch(count: int, most: int) -> None:
