@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 PREFIX = "JYOTISH"
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # 32 symbols; no I, O, 0, 1
@@ -23,6 +23,7 @@ BITS = 2 * GROUP * 5  # 32 symbols are 5 bits each
 LENGTH = len(PREFIX) + 2 * (1 + GROUP)
 MASK_PREFIX = f"{PREFIX}-{'*' * GROUP}-"
 FORM = f"{PREFIX}-{'X' * GROUP}-{'X' * GROUP}"
+_BLANK = f"{PREFIX}-{'?' * GROUP}-{'?' * GROUP}"
 
 _AROUND = re.compile(r"^[^A-Z0-9{]+|[^A-Z0-9}]+$")  # quotes, brackets and stops of a message
 _CODE = re.compile(rf"{PREFIX}-[A-Z0-9]{{{GROUP}}}-[A-Z0-9]{{{GROUP}}}")
@@ -92,14 +93,28 @@ def mint(count: int) -> Secrets:
     return Secrets(minted)
 
 
-def _drawn(count: int) -> Iterator[str]:
+def _drawn(count: int) -> list[str]:
     """Draw codes; each symbol is as likely as another, for their number divides 256."""
-    size = 2 * GROUP
     table = (ALPHABET * (256 // len(ALPHABET))).encode()
-    symbols = secrets.token_bytes(count * size).translate(table).decode()
-    for start in range(0, count * size, size):
-        middle = start + GROUP
-        yield f"{PREFIX}-{symbols[start:middle]}-{symbols[middle : start + size]}"
+    return filled(_BLANK, secrets.token_bytes(2 * GROUP * count).translate(table), count)
+
+
+def filled(form: str, symbols: bytes, count: int) -> list[str]:
+    """Return a form many times, its ``?`` replaced by one symbol after the other.
+
+    All texts are made at once, place by place: that costs a third of making one by one.
+
+    Args:
+        form: The form, in ASCII.
+        symbols: As many ASCII characters as there are ``?`` to replace.
+        count: How many times.
+    """
+    line = f"{form}\n".encode()
+    places = [place for place, character in enumerate(line) if character == ord("?")]
+    lines = bytearray(line * count)
+    for number, place in enumerate(places):
+        lines[place :: len(line)] = symbols[number :: len(places)]
+    return lines.decode().splitlines()
 
 
 def space() -> int:

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from invite_admin.batch import Piece
-from invite_admin.codes import LENGTH, Secrets
+from invite_admin.codes import GROUP, LENGTH, PREFIX, Secrets
 from invite_admin.errors import Failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 A_READ = 5_000  # codes
-_FORM = '{{"id": "{}", "code": "{}"}}\n'
-_SAMPLE = _FORM.format("<" * 36, ">" * LENGTH)
-_ID = slice(_SAMPLE.index("<"), _SAMPLE.rindex("<") + 1)
-_CODE = slice(_SAMPLE.index(">"), _SAMPLE.rindex(">") + 1)
-_LINES = re.compile(r'(?:\{"id": "[0-9a-f-]{36}", "code": "[A-Z]+(?:-[A-Z0-9]{4}){2}"\}\n)*')
-_WIDTH = len(_SAMPLE)  # bytes
+_FORM = '{"id": "%s", "code": "%s"}\n'
+_LINE = re.compile(
+    re.escape(_FORM)
+    % ("([0-9a-f-]{36})", rf"([A-Z]{{{len(PREFIX)}}}(?:-[A-Z0-9]{{{GROUP}}}){{2}})")
+)
+_WIDTH = len(_FORM % ("-" * 36, "-" * LENGTH))  # bytes
 
 
 @dataclass
@@ -69,16 +69,16 @@ class Kept:
         for first in range(0, self.count, A_READ):
             size = min(A_READ, self.count - first)
             file.seek(self.start + first * _WIDTH)
-            text = file.read(size * _WIDTH).decode()
-            if not _LINES.fullmatch(text) or len(text) != size * _WIDTH:
+            found = _LINE.findall(file.read(size * _WIDTH).decode())
+            if len(found) != size:
                 raise ValueError(size)
-            starts = range(0, len(text), _WIDTH)
-            ids = [text[at + _ID.start : at + _ID.stop] for at in starts]
-            yield Piece(ids, Secrets(text[at + _CODE.start : at + _CODE.stop] for at in starts))
+            ids, codes = zip(*found, strict=True)
+            yield Piece(ids, Secrets(codes))
 
 
 def lines(piece: Piece) -> Iterator[bytes]:
     """Write the codes of a piece, one a line, in blocks of lines."""
     for start in range(0, len(piece.ids), A_READ):
         end = start + A_READ
-        yield "".join(map(_FORM.format, piece.ids[start:end], piece.codes[start:end])).encode()
+        cells = zip(piece.ids[start:end], piece.codes[start:end], strict=True)
+        yield "".join(map(_FORM.__mod__, cells)).encode()

@@ -82,8 +82,9 @@ def _written(
             yield from rows
             return
     encoding = style.encoding if form in HOLDING else "utf-8"
-    counted = replace(report, rows=_counted(report.rows, done))
-    for piece in FORMATS[form](counted, style):
+    if done is not _uncounted:
+        report = replace(report, rows=_counted(report.rows, done))
+    for piece in FORMATS[form](report, style):
         yield piece.encode(encoding, "backslashreplace")
 
 

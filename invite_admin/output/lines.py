@@ -91,7 +91,7 @@ def _blocks(report: Report, written: Callable[[Sequence[Any]], str]) -> Iterator
     form = written((*(_PLACE,) * own, *report.shared)).replace("%", "%%")
     form = form.replace(_PLACE, "%s", own)
     rows = iter(report.rows)
-    while block := [form % row for row in islice(rows, A_BLOCK)]:
+    while block := list(map(form.__mod__, islice(rows, A_BLOCK))):
         yield block
 
 
