@@ -129,7 +129,7 @@ def digest(code: str) -> Secret:
 
 def digests(codes: Iterable[str]) -> Secrets:
     """Return the hashes of many codes."""
-    return Secrets(hashlib.sha256(code.encode()).hexdigest() for code in codes)
+    return Secrets([hashlib.sha256(code.encode()).hexdigest() for code in codes])
 
 
 def mask(code: str) -> str:

@@ -53,25 +53,26 @@ class Rows:
         advance: Told how many rows were sent.
 
     Attributes:
-        ids: The codes' ids, in the same order.
-        checksum: Of the hashes sent so far.
+        ids: The ids of the codes sent so far, in the same order.
+        checksum: Of their hashes.
     """
 
     def __init__(
         self, codes: Secrets, terms: Terms, created_by: str, advance: Callable[[int], None]
     ) -> None:
-        self.ids, self.checksum = new_ids(len(codes)), 0
+        self.ids: list[str] = []
+        self.checksum = 0
         self._codes, self._advance = codes, advance
         self._tail = _tail(terms, created_by)
 
     def __iter__(self) -> Iterator[bytes]:
-        for start in range(0, len(self.ids), A_BLOCK):
-            end = start + A_BLOCK
-            ids, codes = self.ids[start:end], self._codes[start:end]
-            hashes = digests(codes)
+        for start in range(0, len(self._codes), A_BLOCK):
+            codes = self._codes[start : start + A_BLOCK]
+            ids, hashes = new_ids(len(codes)), digests(codes)
+            self.ids += ids
             self.checksum += checksum(hashes)
             cells = zip(ids, hashes, map(mask, codes), strict=True)
-            yield "".join(f"{i}\t{h}\t{m}\t{self._tail}" for i, h, m in cells).encode()
+            yield "".join([f"{i}\t{h}\t{m}\t{self._tail}" for i, h, m in cells]).encode()
             self._advance(len(ids))
 
 

@@ -156,8 +156,19 @@ class FunctionWrites:
         """Return None: no function uses COPY."""
 
     def create(self, codes: Secrets, terms: Terms, advance: Callable[[int], None]) -> Created:
+        """Store codes, ``A_CREATE`` a statement, however many go into one savepoint."""
+        ids: list[str] = []
+        total = 0
+        for start in range(0, len(codes), A_CREATE):
+            some = codes[start : start + A_CREATE]
+            hashes = digests(some)
+            ids += self._created(some, hashes, terms)
+            total += checksum(hashes)
+            advance(len(some))
+        return Created(ids, total)
+
+    def _created(self, codes: Sequence[str], hashes: Sequence[str], terms: Terms) -> list[str]:
         """Store codes, at most ``CODES_A_CALL`` a call; the function answers in input order."""
-        hashes = digests(codes)
         starts = range(0, len(codes), CODES_A_CALL)
         each = (slice(start, start + CODES_A_CALL) for start in starts)
         calls = ",".join(_call(codes[some], hashes[some], terms) for some in each)
@@ -168,8 +179,7 @@ class FunctionWrites:
             raise Failed(
                 "the database answered with other codes than were sent; nothing was stored"
             )
-        advance(len(codes))
-        return Created([row.id for row in rows], checksum(hashes))
+        return [row.id for row in rows]
 
     def revoke(self, ids: Sequence[str]) -> set[str]:
         """Void codes; the first that cannot be fails the statement."""
