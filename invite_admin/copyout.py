@@ -41,12 +41,12 @@ class CopyOut:
         self._selector.register(self._connection.socket, selectors.EVENT_READ)
 
     def rows(
-        self, query: str, values: Mapping[str, Any], done: Callable[[int], None]
+        self, copy: str, values: Mapping[str, Any], done: Callable[[int], None]
     ) -> Iterator[bytes]:
-        """Yield the rows as they come, as csv without a heading, in pieces of whole rows.
+        """Yield the rows as they come, in pieces of whole rows.
 
         Args:
-            query: A SELECT with psycopg's placeholders.
+            copy: A COPY of a SELECT with psycopg's placeholders.
             values: Its values; psycopg quotes them into the text, for COPY takes none.
             done: Told after each piece how many rows it had.
 
@@ -54,7 +54,6 @@ class CopyOut:
             psycopg.Error: The server refused or failed; QueryCanceled where it sent nothing for
                 too long.
         """
-        copy = f"copy ({query}) to stdout (format csv)"
         with self._selector:
             self._connection.send_query(self._cursor.mogrify(copy, values).encode())
             self._flush()

@@ -48,18 +48,29 @@ class Drawn(str):
     __slots__ = ()
 
 
+class Written(Enum):
+    """How the server writes the rows of an export."""
+
+    CSV = "csv"  # lines without a heading, formulas guarded
+    RAW = "raw csv"  # the same without the guard
+    JSON = "json"  # each value as JSON, a divider between two, a row a line
+
+
+DIVIDER = "\x01"  # JSON has it, and the end of a line, only as escapes
+
+
 class Export(Protocol):
-    """Rows written as csv by the server, without a heading, just as ``output`` would."""
+    """Rows whose values the server writes, just as ``output`` would."""
 
     def __call__(
-        self, zone: tzinfo, done: Callable[[int], None], *, raw: bool
+        self, written: Written, zone: tzinfo, done: Callable[[int], None]
     ) -> Iterator[bytes] | None:
         """Yield the rows in pieces; None where the server would write them differently.
 
         Args:
+            written: How.
             zone: The time zone of times.
             done: Told how many more rows were written.
-            raw: Whether formulas go without their guard.
         """
 
 
@@ -86,8 +97,7 @@ class Report:
             all is well.
         batch: The codes that it delivers; None where it delivers none.
         counts: How many codes had which outcome; empty where nothing was changed.
-        export: Writes the same rows as csv, or None where only Python can; None where there is
-            no such way.
+        export: Has the server write the same rows; None where only Python can.
         shared: Values of the last columns, where every row has the same; ``rows`` then has the
             others only, as ids, codes and masks, which every format writes as they are.
     """

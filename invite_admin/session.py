@@ -59,8 +59,10 @@ class Session:
             for rows in result.partitions():
                 yield from rows
 
-    def copy_out(self, query: sa.Select[Any], done: Callable[[int], None]) -> Iterator[bytes]:
-        """Yield the rows of a query as csv without a heading, made by the server.
+    def copy_out(
+        self, query: sa.Select[Any], options: str, done: Callable[[int], None]
+    ) -> Iterator[bytes]:
+        """Yield the rows of a query in pieces, made by the server.
 
         The server's own timeout would run while the reader reads, so it is off for the rest of the
         transaction: it bounds here how long the server may send nothing. A reader that is stopped
@@ -68,6 +70,7 @@ class Session:
 
         Args:
             query: Selects the cells.
+            options: What COPY makes of them.
             done: Told how many more rows were taken.
 
         Raises:
@@ -76,9 +79,10 @@ class Session:
         idle = 1_000 * self._settings.timeouts.idle
         self.execute(sa.text(UNBOUND), {"idle": str(idle)})
         plain = query.compile(dialect=self._connection.dialect).construct_expanded_state()
+        copy = f"copy ({plain.statement}) to stdout ({options})"
         copied = CopyOut(self._driver, self._settings.timeouts.statement)
         with told():
-            yield from copied.rows(plain.statement, plain.parameters, done)
+            yield from copied.rows(copy, plain.parameters, done)
 
     def become(self, role: str | None) -> None:
         """Act as ``role`` from here on in this transaction; None means the login itself.

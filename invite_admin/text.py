@@ -14,12 +14,14 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!{}$])")
 _PLAIN_MASK = re.compile(r"[A-Za-z0-9*-]+")
 # Unicode's controls, format characters (bidi marks among them), lone surrogates, separators.
-_UNSEEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
+_BEYOND = (
+    r"\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
     r"\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff\ufeff"
     r"\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
-    r"\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+    r"\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
 )
+_UNSEEN = re.compile(rf"[\x00-\x1f{_BEYOND}]")
+_UNSEEN_IN_JSON = re.compile(f"[{_BEYOND}]")  # the rest of them JSON escapes itself
 
 
 def visible(text: str) -> str:
@@ -27,11 +29,11 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(_escaped, text)
 
 
-def json_visible(line: str) -> str:
-    """Write the invisible characters of a line of JSON as JSON's own escapes."""
-    if line.isascii() and "\x7f" not in line:  # the rest of them JSON escapes itself
-        return line
-    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], line)
+def json_visible(lines: str) -> str:
+    """Write the invisible characters inside lines of JSON as JSON's own escapes."""
+    if lines.isascii() and "\x7f" not in lines:
+        return lines
+    return _UNSEEN_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], lines)
 
 
 def markdown(text: str) -> str:

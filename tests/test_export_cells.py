@@ -1,7 +1,8 @@
-"""csv that the server writes is, byte for byte, csv that Python writes."""
+"""What the server writes, csv or JSON, is byte for byte what Python writes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 from itertools import cycle
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from reports import CONTROLS, FORMULAS, LIKE_NUMBERS, LIKE_VALUES, LONG, MARKUP,
 from invite_admin import columns
 from invite_admin.model import Filters, Redemptions, Sort
 from invite_admin.output import Style, draw, emit
-from invite_admin.report import Report
+from invite_admin.report import Report, Written
 
 if TYPE_CHECKING:
     from databases import Database
@@ -39,12 +40,16 @@ INSTANTS: Final = (
     *("2037-12-31 23:59:59", "2038-01-19 03:14:08", "2101-07-01", "2500-07-01 12:34:56.789"),
     *("9999-07-01", "9999-12-29 23:59:59.999999", "9999-12-30", "9999-12-31 11:00"),
     *("9999-12-31 23:59:59.999999", "10000-01-01", "12345-06-07 08:09:10.1112", "294276-12-31"),
+    # As long as an ordinary time with its microseconds, but for what Python has not.
+    *("0044-03-15 12:00:00.123 BC", "12345-06-07 08:09:10.11121", "1899-12-31 00:00:00.123"),
+    "2026-05-06 07:08:09.1234",  # with JSON's quotes too, but for its last zeros
 )
 ZONES: Final = (
     *("UTC", "Asia/Shanghai", "America/New_York", "Asia/Kathmandu", "America/St_Johns"),
     *("Pacific/Apia", "Pacific/Chatham", "Africa/Monrovia", "Australia/Lord_Howe"),
     *("Europe/Dublin", "Etc/GMT+12", "Pacific/Kiritimati"),
 )
+FORMS: Final = ("csv", "json", "jsonl")
 SOMEBODY: Final = "00000000-0000-4000-8000-000000000000"
 
 
@@ -70,17 +75,17 @@ def fill(database: Database) -> None:
         database.insert_code(**values)
 
 
-def by_python(report: Report, style: Style) -> str:
-    """Return a report as csv that Python writes from the rows."""
-    return draw(Report(report.columns, list(report.rows)), "csv", style)
+def by_python(report: Report, form: str, style: Style) -> str:
+    """Return a report that Python writes from the rows."""
+    return draw(Report(report.columns, list(report.rows)), form, style)
 
 
-def by_server(report: Report, style: Style) -> str:
-    """Return a report as csv that the server writes, with its heading."""
+def by_server(report: Report, form: str, style: Style) -> str:
+    """Return a report whose rows the server writes; Python has none of them."""
     memory = Memory()
     assert report.export is not None
-    assert report.export(style.zone, lambda _rows: None, raw=style.raw) is not None
-    emit(report, "csv", memory, style)
+    assert report.export(Written.CSV, style.zone, lambda _rows: None) is not None
+    emit(replace(report, rows=()), form, memory, style)
     return memory.taken.decode()
 
 
@@ -120,22 +125,32 @@ def redeemed(store: Store) -> Report:
 
 
 @steps()
-def test_every_cell(database: Database) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_every_cell(database: Database, form: str) -> None:
     """300 hostile codes are written alike, guarded and raw, with the mark and without."""
     fill(database)
     for raw in (False, True):
         style = Style(UTC, raw=raw, bom=raw)
         for report in (listed, redeemed):
             with opened(settings_of(database, "owner")) as store:
-                expected = by_python(report(store), style)
-                assert expected == by_server(report(store), style)
+                expected = by_python(report(store), form, style)
+                assert expected == by_server(report(store), form, style)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing(database: Database, form: str) -> None:
+    """No row at all is written alike."""
+    style = Style(UTC)
+    with opened(settings_of(database, "owner")) as store:
+        assert by_python(listed(store), form, style) == by_server(listed(store), form, style)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize("zone", ZONES)
-def test_every_time(database: Database, zone: str) -> None:
+def test_every_time(database: Database, zone: str, form: str) -> None:
     """Times are written alike in every zone: when clocks change, and where Python has no time."""
     fill(database)
     style = Style(ZoneInfo(zone))
     with opened(settings_of(database, "owner")) as store:
-        expected = by_python(listed(store), style)
-        assert expected == by_server(listed(store), style)
+        expected = by_python(listed(store), form, style)
+        assert expected == by_server(listed(store), form, style)

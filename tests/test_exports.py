@@ -1,4 +1,4 @@
-"""Exports: csv by COPY, whatever is looked for, and whatever the server's zones and wires do."""
+"""Exports: by COPY, whatever is looked for, and whatever the server's zones and wires do."""
 
 from __future__ import annotations
 
@@ -43,20 +43,39 @@ def ids(result: Result) -> list[str]:
     return [row["id"] for row in csv.DictReader(text, strict=True)]
 
 
+def zones(tmp_path: Path, **files: str) -> str:
+    """Make a folder of time zones, each a copy of another one, and return it."""
+    for name, copied in files.items():
+        path = tmp_path / "zones" / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ZONES / copied, path)
+    return str(tmp_path / "zones")
+
+
+@pytest.fixture
+def by_python(tmp_path: Path) -> dict[str, Any]:
+    """What has Python write an export: a zone, alike with UTC, that the server has not."""
+    known = zones(tmp_path, Mars__Olympus="Etc/UTC")
+    return {"settings": {"timezone": "Mars/Olympus"}, "env": {"PYTHONTZPATH": known}}
+
+
 @pytest.mark.parametrize("verb", ["list", "redemptions"])
 @pytest.mark.parametrize("option", ["--note", "--search"])
-def test_hostile_words(invite: Invite, database: Database, option: str, verb: str) -> None:
+def test_hostile_words(
+    invite: Invite, database: Database, by_python: dict[str, Any], option: str, verb: str
+) -> None:
     """What is looked for in an export is a text and nothing else, however it is written."""
     person = {"redeemed_by": stock.UNKNOWN_ID, "redeemed_at": "2030-01-01Z"}
     made = {text: str(database.insert_code(note=f"a{text}", **person)) for text in HOSTILE}
     for text, identity in made.items():
         line = (verb, option, f"a{text}" if option == "--note" else text)
-        found = [row["id"] for row in invite(*line, "--format", "jsonl").jsonl]
+        rows = invite(*line, "--format", "jsonl", **by_python).jsonl
+        found = [row["id"] for row in rows]
         assert identity in found
         assert found == ids(invite(*line, "--format", "csv"))
 
 
-def test_every_filter(invite: Invite, database: Database) -> None:
+def test_every_filter(invite: Invite, database: Database, by_python: dict[str, Any]) -> None:
     """An export takes every filter, order and limit that a list takes."""
     for status in ("available", "redeemed", "revoked", "expired") * 2:
         stock.make(database, status, note=f"a {status} one", credits=len(status))
@@ -69,17 +88,9 @@ def test_every_filter(invite: Invite, database: Database) -> None:
         ["--created-until", "2000-01-01"],
     ]
     for line in asked:
-        rows = invite("list", *line, "--format", "jsonl").jsonl
+        rows = invite("list", *line, "--format", "jsonl", **by_python).jsonl
         assert [row["id"] for row in rows] == ids(invite("list", *line, "--format", "csv"))
-
-
-def zones(tmp_path: Path, **files: str) -> str:
-    """Make a folder of time zones, each a copy of another one, and return it."""
-    for name, copied in files.items():
-        path = tmp_path / "zones" / name.replace("__", "/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ZONES / copied, path)
-    return str(tmp_path / "zones")
+        assert rows == invite("list", *line, "--format", "json").json
 
 
 @pytest.mark.parametrize(
@@ -104,29 +115,31 @@ def test_zones_that_the_server_has_not(
     assert f",{row['expires_at']},,{row['created_at']}," in done.stdout
 
 
-def test_how_it_is_asked(invite: Invite, database: Database) -> None:
-    """A csv for a machine is one COPY, in which the values stand quoted."""
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+def test_how_it_is_asked(invite: Invite, database: Database, form: str) -> None:
+    """An export for a machine is one COPY, in which the values stand quoted."""
     put(database, "A", note="it's")
     with tapped(database.url("owner")) as (url, heard):
         done = invite(
-            *("list", "--note", "it's", "--format", "csv"),
+            *("list", "--note", "it's", "--format", form),
             login="owner",
             settings={"timezone": "Asia/Shanghai"},
             env={"INVITE_DATABASE_URL": url},
         )
-    assert 1 == len(ids(done))
+    assert (0, 1) == (done.exit_code, done.stdout.count("it's"))
     (copy,) = [text for text in heard.statements() if text.startswith("copy ")]
     assert "'it''s'" in copy
     assert [] == [text for text in heard.statements() if text.startswith("DECLARE")]
 
 
-def test_a_reader_that_leaves(invite: Invite, database: Database) -> None:
+@pytest.mark.parametrize(("form", "begin"), [("csv", b"id,mask"), ("jsonl", b'{"id": ')])
+def test_a_reader_that_leaves(invite: Invite, database: Database, form: str, begin: bytes) -> None:
     """A reader that has seen enough is no failure, and leaves nothing open."""
     stock.make_many(database, ROWS)
-    with invite.start("list", "--format", "csv", settings=PATIENT) as process:
+    with invite.start("list", "--format", form, settings=PATIENT) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert b"id,mask" == process.stdout.read(7)
+        assert begin == process.stdout.read(7)
         process.stdout.close()
         process.wait(TIMEOUT)
         await_gone(database)
@@ -135,12 +148,13 @@ def test_a_reader_that_leaves(invite: Invite, database: Database) -> None:
 
 
 @SIGNALS
+@pytest.mark.parametrize("form", ["csv", "json"])
 def test_while_nobody_reads(
-    database: Database, invite: Invite, *, number: int, exit_code: int, named: str
+    database: Database, invite: Invite, *, form: str, number: int, exit_code: int, named: str
 ) -> None:
     """An export whose reader does not read ends when it is told to, and leaves nothing open."""
     stock.make_many(database, ROWS)
-    with invite.start("list", "--format", "csv", settings=PATIENT) as process:
+    with invite.start("list", "--format", form, settings=PATIENT) as process:
         await_full(process)
         line = stop(process, number)
         await_gone(database)
@@ -148,12 +162,13 @@ def test_while_nobody_reads(
     assert f"invite: stopped: stopped by {named}; nothing was changed" == line
 
 
-def test_a_wire_that_breaks(invite: Invite, database: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["codes.csv", "codes.json"])
+def test_a_wire_that_breaks(invite: Invite, database: Database, tmp_path: Path, name: str) -> None:
     """A connection that is lost half-way leaves no file that looks whole."""
     stock.make_many(database, ROWS)
     with lossy(database.url("owner"), Cut.BACK, 1_000_000) as wire:
         done = invite(
-            *("list", "--output", "codes.csv"),
+            *("list", "--output", name),
             login="owner",
             env={"INVITE_DATABASE_URL": wire.url},
         )
@@ -163,15 +178,16 @@ def test_a_wire_that_breaks(invite: Invite, database: Database, tmp_path: Path) 
         said.partition(";")[0],
     )
     assert wire.broken
-    assert not (tmp_path / "codes.csv").exists()
+    assert not (tmp_path / name).exists()
 
 
-def test_a_server_that_falls_silent(invite: Invite, database: Database) -> None:
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_server_that_falls_silent(invite: Invite, database: Database, form: str) -> None:
     """A server that sends nothing more is waited for as long as a statement may take."""
     stock.make_many(database, ROWS)
     with lossy(database.url("owner"), Cut.HANG, 1_000_000) as wire:
         done = invite(
-            *("list", "--format", "csv"),
+            *("list", "--format", form),
             login="owner",
             env={"INVITE_DATABASE_URL": wire.url},
             settings={"timeouts": {"statement": 1}},

@@ -7,6 +7,7 @@ import io
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,7 +17,7 @@ from properties import PATIENT
 from reports import FORMULAS, NOTES, listing
 
 from invite_admin import columns
-from invite_admin.output import FORMATS, Style, draw
+from invite_admin.output import FORMATS, Style, draw, emit
 from invite_admin.report import Cell, Column, Layout, Report
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ def test_csv_on_a_terminal() -> None:
     assert r"\x1b[31m\u202e" in shown
     assert "\x1b" not in shown
     assert "\x1b[31m\u202e" in draw(listing(["\x1b[31m\u202e"]), "csv", PLAIN)
+
+
+def test_bytes_that_are_no_text() -> None:
+    """What a database of SQL_ASCII holds beside UTF-8 is shown in an export, which goes on."""
+    pieces = [b'"a\xff"\n"\xc3\xa9"\n', b'"\x7f"\n', b""]
+    report = Report((Column("note"),), [], export=lambda *_: iter(pieces))
+    taken: list[bytes] = []
+    emit(report, "jsonl", Mock(write=taken.append), PLAIN)
+    assert (
+        '{"note": "a\\udcff"}\n{"note": "\u00e9"}\n{"note": "\\u007f"}\n'
+        == b"".join(taken).decode()
+    )
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])

@@ -27,7 +27,8 @@ SET: Final = "SAVEPOINT"  # in which the set is read, so that no lock of it is k
     [
         (["list"], READING, "DECLARE"),
         (["list", "--format", "csv"], [*READING, UNBOUND], "copy ("),
-        (["redemptions", "--format", "jsonl"], READING, "DECLARE"),
+        (["redemptions", "--format", "markdown"], READING, "DECLARE"),
+        (["redemptions", "--format", "jsonl"], [*READING, UNBOUND], "copy ("),
         (["redemptions", "--format", "csv"], [*READING, UNBOUND], "copy ("),
         (["show", "JYOTISH-****-AAAA"], READING, "SELECT CAST("),
         (["stats"], READING, "SELECT 'all'"),

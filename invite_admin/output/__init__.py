@@ -8,9 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from invite_admin.errors import BadInput
-from invite_admin.output.lines import csv_heading, write_csv, write_json, write_jsonl
+from invite_admin.output.lines import (
+    lay_out_csv,
+    lay_out_json,
+    lay_out_jsonl,
+    write_csv,
+    write_json,
+    write_jsonl,
+)
 from invite_admin.output.style import Style
 from invite_admin.output.tables import HELD, write_markdown, write_table
+from invite_admin.report import Written
 
 if TYPE_CHECKING:
     from invite_admin.report import Report
@@ -26,6 +34,12 @@ FORMATS: dict[str, Writer] = {
     "json": write_json,
     "jsonl": write_jsonl,
     "markdown": write_markdown,
+}
+# What is laid out around rows that the server writes.
+EXPORTED: dict[str, Callable[[Report, Style, Iterator[bytes]], Iterator[bytes]]] = {
+    "csv": lay_out_csv,
+    "json": lay_out_json,
+    "jsonl": lay_out_jsonl,
 }
 SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}  # of a file
 HOLDING = frozenset({"table", "markdown"})
@@ -74,18 +88,23 @@ def emit(
 def _written(
     report: Report, form: str, style: Style, done: Callable[[int], None]
 ) -> Generator[bytes]:
-    """Write a report as bytes; csv for a machine by the server, where it can."""
-    if form == "csv" and report.export and not style.terminal:
-        rows = report.export(style.zone, done, raw=style.raw)
+    """Write a report as bytes; for a machine by the server, where it can."""
+    if form in EXPORTED and report.export and not style.terminal:
+        rows = report.export(_how(form, style), style.zone, done)
         if rows is not None:
-            yield csv_heading(report, style).encode()
-            yield from rows
+            yield from EXPORTED[form](report, style, rows)
             return
     encoding = style.encoding if form in HOLDING else "utf-8"
     if done is not _uncounted:
         report = replace(report, rows=_counted(report.rows, done))
     for piece in FORMATS[form](report, style):
         yield piece.encode(encoding, "backslashreplace")
+
+
+def _how(form: str, style: Style) -> Written:
+    if form != "csv":
+        return Written.JSON
+    return Written.RAW if style.raw else Written.CSV
 
 
 def _counted(rows: Iterable[Row], done: Callable[[int], None]) -> Iterator[Row]:

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import text
-from invite_admin.report import Cell, Drawn, Layout
+from invite_admin.report import DIVIDER, Cell, Drawn, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from invite_admin.output.style import Style
     from invite_admin.report import Column, Report
@@ -53,16 +53,49 @@ def write_json(report: Report, style: Style) -> Iterator[str]:
     if report.layout is Layout.OBJECT:
         yield from write_jsonl(report, style)
         return
+    yield from _array(_blocks(report, _object(report, style)))
+
+
+def write_jsonl(report: Report, style: Style) -> Iterator[str]:
+    """Write one JSON object a line."""
+    yield from _one_a_line(_blocks(report, _object(report, style)))
+
+
+def lay_out_csv(report: Report, style: Style, rows: Iterator[bytes]) -> Iterator[bytes]:
+    """Put the heading before lines of csv that the server wrote."""
+    yield csv_heading(report, style).encode()
+    yield from rows
+
+
+def lay_out_json(report: Report, _style: Style, rows: Iterator[bytes]) -> Iterator[bytes]:
+    """Write one JSON array of values that the server wrote."""
+    return map(str.encode, _array(_laid_out(report, rows)))
+
+
+def lay_out_jsonl(report: Report, _style: Style, rows: Iterator[bytes]) -> Iterator[bytes]:
+    """Write one JSON object a line, of values that the server wrote."""
+    return map(str.encode, _one_a_line(_laid_out(report, rows)))
+
+
+def _laid_out(report: Report, rows: Iterable[bytes]) -> Iterator[list[str]]:
+    """Write pieces of rows of JSON's values as JSON objects."""
+    form = f"{{{', '.join(f'{json.dumps(column.key)}: %s' for column in report.columns)}}}"
+    for piece in filter(None, rows):
+        # A database of SQL_ASCII may hold what is no UTF-8: such bytes become visible too.
+        lines = text.json_visible(piece.decode(errors="surrogateescape"))
+        yield [form % tuple(line.split(DIVIDER)) for line in lines.splitlines()]
+
+
+def _array(blocks: Iterable[list[str]]) -> Iterator[str]:
     before = "[\n "
-    for block in _blocks(report, _object(report, style)):
+    for block in blocks:
         yield before + ",\n ".join(block)
         before = ",\n "
     yield "[\n]\n" if before.startswith("[") else "\n]\n"
 
 
-def write_jsonl(report: Report, style: Style) -> Iterator[str]:
-    """Write one JSON object a line."""
-    for block in _blocks(report, _object(report, style)):
+def _one_a_line(blocks: Iterable[list[str]]) -> Iterator[str]:
+    for block in blocks:
         yield "\n".join(block) + "\n"
 
 

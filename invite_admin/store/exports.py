@@ -1,4 +1,4 @@
-"""The rows of a query: as values, or as csv that the server writes."""
+"""The rows of a query: as values, or in a format that the server writes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
+    from invite_admin.report import Written
     from invite_admin.session import Session
 
 A_FETCH = 1_000  # rows
@@ -40,16 +41,15 @@ class Rows:
         return self._session.stream(self._query, A_FETCH)
 
     def export(
-        self, zone: tzinfo, done: Callable[[int], None], *, raw: bool
+        self, written: Written, zone: tzinfo, done: Callable[[int], None]
     ) -> Iterator[bytes] | None:
-        """Yield the rows as csv, as ``report.Export`` has it."""
+        """Yield the rows as the server writes them, as ``report.Export`` has it."""
         if zone is not UTC and not _settled(self._session, zone):
             return None
         # The rows are put in order before they are written: what is sorted stays small.
-        rows = self._query.subquery()
-        written = (cells.cell(column.name, column, raw=raw) for column in rows.c)
+        query = cells.select(self._query.subquery(), written)
         self._session.become(self._role)
-        return self._session.copy_out(sa.select(*written), done)
+        return self._session.copy_out(query, cells.OPTIONS[written], done)
 
 
 class _ZonesDifferError(Exception):
@@ -74,6 +74,6 @@ def _set_zone(session: Session, zone: tzinfo) -> None:
     session.raw(sa.text("select set_config('timezone', :zone, true)"), {"zone": str(zone)})
     kind = sa.DateTime(timezone=True)
     probe = sa.func.unnest(sa.cast(_PROBES, sa.ARRAY(kind))).column_valued("probe")
-    written = session.raw(sa.select(cells.instant(probe, raw=True))).scalars()
+    written = session.raw(sa.select(cells.instant(probe))).scalars()
     if list(written) != [text.rfc3339(probe, zone) for probe in _PROBES]:
         raise _ZonesDifferError

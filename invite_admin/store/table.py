@@ -33,7 +33,9 @@ _KEYS = {
 }
 UUIDS = frozenset({"id", "created_by", "redeemed_by", "revoked_by"})
 TIMES = frozenset({"expires_at", "created_at", "redeemed_at", "revoked_at"})
-HARMLESS = UUIDS | {"points", "status"}  # never empty text, nor one that a spreadsheet runs
+NUMBERS = frozenset({"points"})
+# Never empty text, nor one that a spreadsheet runs, nor one that JSON escapes.
+HARMLESS = UUIDS | NUMBERS | {"status"}
 _BLANK = " \t\n\r\f\v"
 
 
