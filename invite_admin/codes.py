@@ -137,6 +137,11 @@ def mask(code: str) -> str:
     return MASK_PREFIX + code[-GROUP:]
 
 
+def masks(codes: Iterable[str]) -> list[str]:
+    """Return the masks of many codes."""
+    return [MASK_PREFIX + code[-GROUP:] for code in codes]
+
+
 def read_name(text: str) -> Name | None:
     """Read a code, an id or a mask, folding what people paste; None where it is none of them."""
     if len(text) > _LONGEST:

@@ -23,7 +23,6 @@ TEXTS: Final = {
     ("--search", "aaac"): "C",
     ("--search", "****-AAAB"): "B",
     ("--search", "*"): "ABCDE",
-    ("--search", "\u00c9T\u00c9"): "E",
     ("--search", "nothing of it"): "",
     ("--note", "friday"): "C",
     ("--note", "  friday  "): "C",
@@ -46,6 +45,9 @@ def test_texts(invite: Invite, database: Database) -> None:
     put(database, "E", note="back\\slash \u00e9t\u00e9", credits=4)
     found = {line: asked(invite, "list", *line, "--reverse") for line in TEXTS}
     assert TEXTS == found
+    # The case of other letters is the server's locale's matter: that of C knows none.
+    known = database.value("select lower('\u00c9') = '\u00e9'")
+    assert ("E" if known else "") == asked(invite, "list", "--search", "\u00c9T\u00c9")
 
 
 TIMES: Final = {

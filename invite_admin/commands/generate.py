@@ -10,7 +10,7 @@ import click
 from invite_admin import columns, limits, output, params, paths, resuming, text
 from invite_admin.batch import Batch, Terms
 from invite_admin.chosen import expiry
-from invite_admin.codes import mask
+from invite_admin.codes import masks
 from invite_admin.errors import NOTHING_CHANGED, BadInput
 from invite_admin.job import Job
 from invite_admin.limits import Demand
@@ -105,7 +105,7 @@ class Shown:
 
     def __iter__(self) -> Iterator[tuple[str, str, str]]:
         for piece in self.batch.codes:
-            yield from zip(piece.ids, piece.codes, map(mask, piece.codes), strict=True)
+            yield from zip(piece.ids, piece.codes, masks(piece.codes), strict=True)
 
 
 def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:

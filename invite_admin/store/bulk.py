@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from invite_admin.codes import digests, filled, mask
+from invite_admin.codes import digests, filled, masks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,7 +71,7 @@ class Rows:
             ids, hashes = new_ids(len(codes)), digests(codes)
             self.ids += ids
             self.checksum += checksum(hashes)
-            cells = zip(ids, hashes, map(mask, codes), strict=True)
+            cells = zip(ids, hashes, masks(codes), strict=True)
             yield "".join([f"{i}\t{h}\t{m}\t{self._tail}" for i, h, m in cells]).encode()
             self._advance(len(ids))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import sqlalchemy as sa
 
 from invite_admin import catalogue
-from invite_admin.codes import digests, mask
+from invite_admin.codes import digests, masks
 from invite_admin.errors import Failed
 from invite_admin.store.bulk import Created, Rows, checksum, copied, new_ids
 from invite_admin.store.table import array_of, quoted
@@ -97,7 +97,7 @@ class DirectWrites:
             {
                 "ids": ids,
                 "hashes": list(hashes),
-                "masks": [mask(code) for code in codes],
+                "masks": masks(codes),
                 "points": terms.points,
                 "expires_at": terms.expires_at,
                 "note": terms.note,
@@ -175,7 +175,7 @@ class FunctionWrites:
         items = "jsonb_array_elements(cast(:calls as jsonb))"
         statement = self._over(items, catalogue.CREATE, "each.item")
         rows = self.session.raw(statement, {"calls": f"[{calls}]", **self._who()}).all()
-        if [row.code_mask for row in rows] != [mask(code) for code in codes]:
+        if [row.code_mask for row in rows] != masks(codes):
             raise Failed(
                 "the database answered with other codes than were sent; nothing was stored"
             )
@@ -238,7 +238,7 @@ def _call(codes: Sequence[str], hashes: Sequence[str], terms: Terms) -> str:
     shared = {"credits": terms.points, "expiresAt": expires_at, "note": terms.note}
     return json.dumps(
         [
-            {"codeHash": found, "codeMask": mask(code), **shared}
-            for code, found in zip(codes, hashes, strict=True)
+            {"codeHash": found, "codeMask": shown, **shared}
+            for shown, found in zip(masks(codes), hashes, strict=True)
         ]
     )
