@@ -152,7 +152,8 @@ class _Changing:
         """Show the set and ask, with no transaction open."""
         usable, verb = plan.usable, self.act.verb
         for row in first:
-            self.run.say(f"  {row.mask}  {row.points:>7,} points  {row.note or ''}".rstrip())
+            worth = text.counted(row.points, "point")
+            self.run.say(f"  {row.mask}  {worth:>14}  {row.note or ''}".rstrip())
         if usable.count > len(first):
             self.run.say(f"  and {usable.count - len(first):,} more")
         if plan.left:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from invite_admin import text
+from invite_admin import output, text
 from invite_admin.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Wanted:
         if not made:
             return
         count = batches.made_count(self.request_id)
-        chosen = ("--request-id", self.request_id)
+        chosen = ("--request-id", self.request_id, *output.telling(count))
         shows = run.command_line("list", *chosen)
         differing = self._differing(made[0], next(iter(batches.rows(made).values()), None), count)
         if differing:

@@ -137,6 +137,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
       "password write @ : / ? # as %40 %3A %2F %3F %23"))),
+    (r"does not match host name",
+     (errors.Unavailable, "the server's certificate is for another host name", ("the host in the "
+      "URL must be one that the certificate names"))),
     (r"does not support SSL|SSL (connection|error)|certificate|sslmode|root\.crt",
      (errors.Unavailable, "no encrypted connection as `sslmode` asks for it", ("check sslmode; "
       "verify-full needs the authority's certificate: sslrootcert=FILE in the URL, or "

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import secrets
+import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 import incall
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 BULK: Final = 501  # codes from which on COPY takes them
 PLAIN: Final = Terms(points=3, expires_at=None, note=None)
+VOIDED: Final = "select count(*) from public.redemption_codes where revoked_at is not null"
 LARGE: Final = {"limits": {"codes_per_batch": 1_000_000}}
 DIRECT: Final = steps(1, 2)
 
@@ -292,6 +294,29 @@ def test_another_time_of_creation(
         done = invite(*line(count, 1, "--output", name), login=login)
         assert 0 == done.exit_code, done.stderr
     assert 2 * count == stored(database)
+
+
+@steps(2, 3)
+def test_voided_as_it_says(invite: Invite, database: Database) -> None:
+    """The printed command voids also a batch of more codes than a table holds."""
+    login = "admin_runtime" if database.step > 2 else "owner"
+    done = invite(*line(10_001, 1, "--output", "c.jsonl"), settings=LARGE, login=login)
+    printed = shlex.split(done.stderr.splitlines()[-1])
+    assert ["invite", "revoke"] == printed[:2], done.stderr
+    voided = invite(*printed[1:], "--yes", login=login)
+    assert 0 == voided.exit_code, voided.stderr
+    assert 10_001 == database.value(VOIDED) == len(voided.stdout.splitlines()) - 1
+
+
+def test_repeated_as_it_says(invite: Invite) -> None:
+    """So do the commands that a repeated request id names, where it made so many."""
+    wanted = line(10_001, 1, "--request-id", "many")
+    assert 0 == invite(*wanted, "--output", "c.jsonl", settings=LARGE).exit_code
+    done = invite(*wanted, "--output", "d.jsonl", settings=LARGE)
+    shows, voids = failure(done)[1].removeprefix("hint: ").split("; ")
+    chosen = "--request-id many --format csv"
+    assert (4, f"invite list {chosen} shows them") == (done.exit_code, shows)
+    assert f"invite revoke {chosen} voids them" == voids
 
 
 def test_standard_output_is_limited(invite_alone: Invite) -> None:

@@ -18,6 +18,7 @@ NO_LOGIN = "denied: cannot connect: the server refused this login: wrong login o
 FULL = "unavailable: cannot connect: the server has no connection free"
 STARTING = "unavailable: cannot connect: the server is starting or stopping"
 UNKNOWN = "unavailable: cannot connect to the database"
+MISNAMED = "unavailable: cannot connect: the server's certificate is for another host name"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,7 @@ UNKNOWN = "unavailable: cannot connect to the database"
         (STARTING, "57P03", "the database system is starting up"),
         (STARTING, "57P03", "the database system is shutting down"),
         (STARTING, "57P03", "the database system is not yet accepting connections"),
+        (MISNAMED, "08001", 'server certificate for "ODD" does not match host name "x"'),
         (UNKNOWN, "XX000", "Tenant or user not found: ODD"),
         (UNKNOWN, "28P01", "Passwort-Authentifizierung fehlgeschlagen: ODD"),
     ],

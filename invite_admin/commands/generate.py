@@ -119,7 +119,8 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
         if store.named and store.shape.audit.available
         else ("--created-since", began.isoformat(), "--created-until", text.after(began))
     )
-    return ["to void the whole batch:", f"  {run.command_line('revoke', *chosen)}"]
+    line = run.command_line("revoke", *chosen, *output.telling(batch.count))
+    return ["to void the whole batch:", f"  {line}"]
 
 
 @click.option("--count", type=params.COUNT, help="How many codes.")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from invite_admin.report import Report
     from invite_admin.sinks import Sink
 
-__all__ = ["FORMATS", "HOLDING", "SUFFIXES", "Style", "check_held", "draw", "emit"]
+__all__ = ["FORMATS", "HOLDING", "SUFFIXES", "Style", "check_held", "draw", "emit", "telling"]
 
 Row = Sequence[Any]
 Writer = Callable[["Report", Style], Iterator[str]]
@@ -111,6 +111,11 @@ def _counted(rows: Iterable[Row], done: Callable[[int], None]) -> Iterator[Row]:
     for row in rows:
         yield row
         done(1)
+
+
+def telling(count: int) -> list[str]:
+    """Return the words that let a command tell of so many codes; none where a table can."""
+    return ["--format", "csv"] if count > HELD else []
 
 
 def check_held(form: str, count: int) -> None:
