@@ -80,7 +80,11 @@ def parameters(
         found.get(key) or named.get(key) for key in ("host", "hostaddr", "service")
     ):
         raise BadInput(f"{variable} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
-    return {**found, **_ours(found, settings.timeouts.connect), **_password_file(found, say)}
+    given = found.get("connect_timeout", "0").strip()
+    if not re.fullmatch(r"-?[0-9]+", given):
+        raise BadInput(f"`connect_timeout` in {variable} is no whole number of seconds")
+    connect = int(given) if int(given) > 0 else settings.timeouts.connect  # never without a bound
+    return {**found, **_ours(found, connect), **_password_file(found, say)}
 
 
 def _password_file(found: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
@@ -105,9 +109,8 @@ def configured(settings: Settings) -> bool:
 
 def _ours(found: dict[str, str], connect: int) -> dict[str, str]:
     """Add the bounds of every wait on the network, and what the tool's own reading needs."""
-    given = found.get("connect_timeout", "")
     return {
-        "connect_timeout": given if given.isdecimal() and int(given) > 0 else str(connect),
+        "connect_timeout": str(connect),
         "client_encoding": "utf8",
         "application_name": found.get("application_name", "invite"),
         "keepalives": "1",

@@ -65,6 +65,7 @@ def opening(timeouts: Timeouts, *, writing: bool) -> tuple[str, dict[str, str]]:
         "timezone": "UTC",
         "datestyle": "ISO, MDY",
         "row_security": "on",
+        "quote_all_identifiers": "off",  # the catalogue's names are compared as plain text
         # A command that was killed must not go on waiting in front of a deploy's ALTER.
         "client_connection_check_interval": "1s",
     }

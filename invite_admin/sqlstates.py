@@ -115,12 +115,21 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "(mode 0600), or the password in the URL"))),
     (r"received invalid response|expected authentication request|unexpected response",
      (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
+    (r"invalid sslmode value",
+     (errors.BadInput, "sslmode has a value that is not known", ("it is one of disable, "
+      "allow, prefer, require, verify-ca and verify-full"))),
+    (r"invalid port number",
+     (errors.BadInput, "the port is no number from 1 to 65535", _BAD_VALUE[2])),
     (r"invalid \w+ value|invalid value for parameter", _BAD_VALUE),
+    (r"GSSAPI encryption required|channel binding required",
+     (errors.Unavailable, "the server does not offer what gssencmode or channel_binding asks for",
+      "check both in the URL and the PG variables")),
     (r"password authentication failed|authentication failed|SASL",
      (errors.Denied, "the server refused this login: wrong login or password", ("check both; a "
       "URL wants @ : / ? # of a password as %40 %3A %2F %3F %23, ~/.pgpass wants : as \\:"))),
     (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
-     (errors.Denied, "the server does not let this login in from here", None)),
+     (errors.Denied, "the server does not let this login in from here", ("check the login: where "
+      "neither the URL nor PGUSER names one, it is your name on this machine"))),
     (r"permission denied for database",
      (errors.Denied, "this login may not connect to that database", None)),
     (r"database .* does not exist",

@@ -21,6 +21,12 @@ NO_ANSWER = "unavailable: cannot connect: nothing answers there"
 NO_STANDBY = (
     "unavailable: cannot connect: no server is in the role that target_session_attrs asks for"
 )
+NO_SSLMODE = "bad input: cannot connect: sslmode has a value that is not known"
+NO_PORT = "bad input: cannot connect: the port is no number from 1 to 65535"
+NOT_OFFERED = (
+    "unavailable: cannot connect: the server does not offer what gssencmode or channel_binding "
+    "asks for"
+)
 BAD_VALUE = "bad input: cannot connect: a connection parameter has a value that cannot be used"
 
 
@@ -32,8 +38,10 @@ BAD_VALUE = "bad input: cannot connect: a connection parameter has a value that 
         ({"dbname": "invite_test_none"}, UNAVAILABLE, NO_DATABASE),
         ({"host": "host.invalid"}, UNAVAILABLE, NO_HOST),
         ({"host": "/nowhere/at all"}, UNAVAILABLE, NO_ANSWER),
-        ({"sslmode": "nonsense"}, BAD, BAD_VALUE),
-        ({"port": "99999"}, BAD, BAD_VALUE),
+        ({"sslmode": "nonsense"}, BAD, NO_SSLMODE),
+        ({"port": "99999"}, BAD, NO_PORT),
+        ({"gssencmode": "nonsense"}, BAD, BAD_VALUE),
+        ({"channel_binding": "require"}, UNAVAILABLE, NOT_OFFERED),
         ({"target_session_attrs": "standby"}, UNAVAILABLE, NO_STANDBY),
     ],
 )

@@ -61,6 +61,25 @@ def test_host_that_is_no_name(invite_alone: Invite, host: str) -> None:
     assert "zebra" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("query", "code", "told"),
+    [
+        ("sslmode=zebra", BAD, "cannot connect: sslmode has a value that is not known"),
+        ("port=99999", BAD, "cannot connect: the port is no number from 1 to 65535"),
+        ("connect_timeout=zebra", BAD, "`connect_timeout` in INVITE_DATABASE_URL is no whole"),
+        ("connect_timeout=2.5", BAD, "`connect_timeout` in INVITE_DATABASE_URL is no whole"),
+        ("gssencmode=require", UNAVAILABLE, "the server does not offer what gssencmode or"),
+    ],
+)
+def test_parameters(invite_alone: Invite, query: str, code: int, told: str) -> None:
+    """What is wrong with a connection parameter is told by the parameter's name."""
+    with saying("28000", "never reached") as port:
+        url = f"postgresql://a:b@127.0.0.1:{port}/db?sslmode=disable&{query}"
+        done, line = fail_to_connect(invite_alone, url)
+    assert code == done.exit_code
+    assert told in line
+
+
 @pytest.mark.parametrize("mode", ["require", "verify-full"])
 def test_no_ssl(invite_alone: Invite, mode: str) -> None:
     """An `sslmode` that a server without SSL cannot satisfy is told as such."""

@@ -67,6 +67,14 @@ def test_starting_role_without_the_users(invite: Invite, database: Database) -> 
     assert told(invite)["findings"]
 
 
+def test_quoted_identifiers(invite: Invite, database: Database) -> None:
+    """A login whose sessions quote every name finds the functions all the same."""
+    alter(database, "set quote_all_identifiers = on")
+    assert [True] * 5 == [way["available"] for way in told(invite)["capabilities"]]
+    done = invite(*line(2))
+    assert (0, 2) == (done.exit_code, stored(database)), done.stderr
+
+
 @pytest.mark.parametrize("place", ["role", "database"])
 def test_read_only(invite: Invite, database: Database, place: str) -> None:
     """A login whose transactions are read-only reads; what writes is refused, and `check` says so.
