@@ -14,6 +14,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
+from psycopg.types.string import TextLoader
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import SQLAlchemyError
@@ -127,6 +128,7 @@ def _creator(parameters: dict[str, str]) -> Callable[[], psycopg.Connection[Any]
         except (psycopg.Error, ValueError, OSError) as error:  # names that cannot be resolved
             raise sqlstates.translate_connecting(error) from None
         driver.adapters.register_loader("timestamptz", _TolerantLoader)
+        driver.adapters.register_loader("uuid", TextLoader)  # an id is text all over the tool
         return driver
 
     return connect

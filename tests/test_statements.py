@@ -30,7 +30,7 @@ SET: Final = "SAVEPOINT"  # in which the set is read, so that no lock of it is k
         (["redemptions", "--format", "markdown"], READING, "DECLARE"),
         (["redemptions", "--format", "jsonl"], [*READING, UNBOUND], "copy ("),
         (["redemptions", "--format", "csv"], [*READING, UNBOUND], "copy ("),
-        (["show", "JYOTISH-****-AAAA"], READING, "SELECT CAST("),
+        (["show", "JYOTISH-****-AAAA"], READING, "SELECT public."),
         (["stats"], READING, "SELECT 'all'"),
         (["revoke", *ALL, "--yes"], WRITING, SET),
         (["update", *ALL, "--set-note", "x", "--yes"], WRITING, SET),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.sql.elements import ColumnElement
 
 from invite_admin.report import DIVIDER, Written
@@ -24,11 +25,14 @@ Text = ColumnElement[str]
 _JSON_OPTIONS = f"format csv, delimiter E'\\x{ord(DIVIDER):02x}', quote E'\\x02', null 'null'"
 OPTIONS = {Written.CSV: "format csv", Written.RAW: "format csv", Written.JSON: _JSON_OPTIONS}
 _QUOTE: Text = sa.literal_column("""'"'""")
+_SPACE: Text = sa.literal_column("' '")
+_T: Text = sa.literal_column("'T'")
+_MINUTES: Text = sa.literal_column("':00'")
+_LETTER: Text = sa.literal_column("""'A' collate "C\"""")
 _ISO: Text = sa.literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.USTZH:TZM'""")
 _ISO_UTC: Text = sa.literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"'""")
 # Between these two every zone's offset is whole minutes, and every local time one that Python has.
 _PLAIN = (datetime(1973, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
-_LENGTHS = [len("2000-01-01T00:00:00+00:00"), len("2000-01-01T00:00:00.000001+00:00")]
 # From the first until before the second Python has the instant at all.
 _HELD: tuple[ColumnElement[datetime], ...] = (
     sa.literal_column("timestamptz '0001-01-01 00:00Z'"),
@@ -37,21 +41,21 @@ _HELD: tuple[ColumnElement[datetime], ...] = (
 _INSTANT = sa.DateTime(timezone=True)
 
 
-def select(rows: FromClause, written: Written) -> sa.Select[Any]:
-    """Return the cells of rows whose columns are labelled with the keys of a row."""
-    keys = [column.name for column in rows.c]
-    quick = {key: _quick(rows.c[key], written) for key in keys if key in TIMES}
-    # OFFSET keeps the server from working out the same text at each mention of it.
-    once = sa.select(rows, *(text.label(f"{key}_quick") for key, text in quick.items()))
-    found = once.offset(sa.literal_column("0")).subquery()
+def select(rows: FromClause, written: Written, *, utc: bool) -> sa.Select[Any]:
+    """Return the cells of rows whose columns are labelled with the keys of a row.
 
-    def cell(key: str) -> ColumnElement[Any]:
-        value = found.c[key]
-        if key in quick:
-            return _instant(value, found.c[f"{key}_quick"], written)
+    Args:
+        rows: The rows.
+        written: How they are written.
+        utc: Whether the session's time zone is UTC.
+    """
+
+    def cell(key: str, value: ColumnElement[Any]) -> ColumnElement[Any]:
+        if key in TIMES:
+            return _instant(value, written, utc=utc)
         return _json(key, value) if written is Written.JSON else _csv(key, value, written)
 
-    return sa.select(*map(cell, keys))
+    return sa.select(*(cell(column.name, column) for column in rows.c))
 
 
 def instant(value: ColumnElement[Any]) -> Text:
@@ -70,25 +74,34 @@ def instant(value: ColumnElement[Any]) -> Text:
     )
 
 
-def _quick(value: ColumnElement[Any], written: Written) -> Text:
-    """Return an instant as the server's JSON has it, without the last zeros of a fraction.
+def _instant(value: ColumnElement[Any], written: Written, *, utc: bool) -> ColumnElement[Any]:
+    """Return the cell of an instant.
 
-    For most instants that is what ``instant`` returns, at a fraction of the cost.
+    The server's own text of an instant costs a fraction of ``instant``. It leaves out the last
+    zeros of microseconds, and so is what Python writes where there are none, or six digits.
     """
-    t = sa.cast(value, _INSTANT)
+    t, exact = sa.cast(value, _INSTANT), instant(value)
+    alike = (t == sa.cast(t, _to(0))) | (t != sa.cast(t, _to(5)))
+    other = _to_json(exact) if written is Written.JSON else _guarded(exact, written)
+    # One after the other: only between these two can every instant be rounded. Null comes first,
+    # for many are, and it would come to nothing by way of everything.
+    quick = sa.case((t.between(*_PLAIN), alike), else_=sa.false())
+    return sa.case((t.is_(None), sa.null()), (quick, _own(t, written, utc=utc)), else_=other)
+
+
+def _own(t: ColumnElement[Any], written: Written, *, utc: bool) -> Text:
+    """Return the server's own text of an instant."""
     if written is Written.JSON:
         return _to_json(t)
-    return sa.func.to_jsonb(t).op("#>>")(sa.literal_column("'{}'"))
+    if not utc:
+        return sa.func.to_jsonb(t).op("#>>")(sa.literal_column("'{}'"))
+    date_and_time = sa.func.replace(sa.cast(t, sa.Text), _SPACE, _T)
+    return date_and_time.concat(_MINUTES)
 
 
-def _instant(value: ColumnElement[Any], quick: Text, written: Written) -> ColumnElement[Any]:
-    """Return the cell of an instant; of the shape that Python writes, the quick text will do."""
-    t, exact = sa.cast(value, _INSTANT), instant(value)
-    around = len('""') if written is Written.JSON else 0
-    alike = sa.func.octet_length(quick).in_([length + around for length in _LENGTHS])
-    other = _to_json(exact) if written is Written.JSON else _guarded(exact, written)
-    # Null first: many are, and the other way comes to it by way of everything.
-    return sa.case((t.is_(None), sa.null()), (t.between(*_PLAIN) & alike, quick), else_=other)
+def _to(digits: int) -> TIMESTAMP:
+    """Return the type of instants that are rounded to so many digits of a second."""
+    return TIMESTAMP(timezone=True, precision=digits)
 
 
 def _csv(key: str, value: ColumnElement[Any], written: Written) -> ColumnElement[Any]:
@@ -122,4 +135,7 @@ def _guarded(value: ColumnElement[Any], written: Written) -> Text:
     if written is Written.RAW:
         return sa.func.nullif(value, "")
     formula = sa.func.ascii(value).in_([ord(first) for first in FORMULA])
-    return sa.case((formula, sa.func.concat("'", value)), (value != "", value))
+    # All of these come before the letters, as most values do not; one comparison tells.
+    return sa.case(
+        (value >= _LETTER, value), (formula, sa.func.concat("'", value)), (value != "", value)
+    )

@@ -47,7 +47,7 @@ class Rows:
         if zone is not UTC and not _settled(self._session, zone):
             return None
         # The rows are put in order before they are written: what is sorted stays small.
-        query = cells.select(self._query.subquery(), written)
+        query = cells.select(self._query.subquery(), written, utc=zone is UTC)
         self._session.become(self._role)
         return self._session.copy_out(query, cells.OPTIONS[written], done)
 

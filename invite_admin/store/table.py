@@ -68,8 +68,7 @@ class CodesTable:
         """Return the expression of one key of a row."""
         if key == "status":
             return self.status()
-        column = self.column(_KEYS[key])
-        return sa.cast(column, sa.Text) if key in UUIDS else column
+        return self.column(_KEYS[key])
 
     def row(self, *keys: str) -> list[ColumnElement[Any]]:
         """Return the expressions of a row's keys, all of them where none is named."""
