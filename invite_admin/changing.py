@@ -73,6 +73,13 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
         raise BadInput("without a terminal to ask on, --yes is needed; nothing was changed")
 
 
+_NAMED = "the same command again shows each code's outcome"
+_FILTERED = (
+    "`invite list` shows the codes as they are; the same command again changes only what is left, "
+    "and finds no code where nothing is"
+)
+
+
 @dataclass(frozen=True)
 class _Changing:
     """One call of a changing command."""
@@ -86,7 +93,7 @@ class _Changing:
 
     def run_it(self, *, dry_run: bool, yes: bool) -> None:
         needs = (Capability.READ, self.act.verb.need)
-        job = Job(self.run, needs, self.target)
+        job = Job(self.run, needs, self.target, _FILTERED if self.chosen else _NAMED)
         if dry_run:
             job.read(self.preview)
             return

@@ -39,11 +39,13 @@ class Job:
         run: The call it belongs to.
         needs: What it needs of the table and the login.
         target: Where its result goes.
+        looked_up: How a person finds out what became of the codes of a change.
     """
 
     run: Run
     needs: tuple[Capability, ...]
     target: Target
+    looked_up: str = ""
 
     @property
     def commits(self) -> Commits:
@@ -178,9 +180,7 @@ class Job:
                     store, NOTHING_CHANGED, "whether the changes were stored is not known"
                 )
             except errors.OutcomeUnknown:
-                raise self.commits.unknown(
-                    "the same command again shows each code's outcome"
-                ) from None
+                raise self.commits.unknown(self.looked_up) from None
             self.run.truth = "the changes are stored"
             self.run.record.counts = dict(report.counts)
             return report
@@ -194,7 +194,7 @@ class Job:
             why = error.message if isinstance(error, errors.InviteError) else "its reader left"
             raise errors.Failed(
                 f"{self.run.truth}, but the report could not be written: {why}",
-                hint="the same command again shows each code's outcome",
+                hint=self.looked_up,
             ) from None
         self._close(report)
 

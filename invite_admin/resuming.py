@@ -129,14 +129,15 @@ def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
     listed = ", ".join(f"{count:,} {what}" for what, count in bad.items() if count)
     if listed:
         kept = shown_path(delivery.kept)
+        named = ("--request-id", store.named) if store.named and store.shape.audit.available else ()
         raise Conflict(
             f"the batch was stored, and not all its codes are good any more: {listed}; "
             "no file was made of them",
-            hint=f"{kept} keeps them all until you remove it; `invite list` shows what became "
-            "of them",
+            hint=f"{kept} keeps them all until you remove it; "
+            f"{run.command_line('list', *named)} shows what became of them",
         )
     if changed:
-        run.say(f"{text.counted(changed, 'code')} got other terms since")
+        run.say(f"{text.counted(changed, 'code')} got other terms since; the file has the first")
 
 
 def _still_allowed(found: Pending, store: Store, run: Run) -> None:

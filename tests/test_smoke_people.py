@@ -5,8 +5,9 @@ from __future__ import annotations
 import select
 import socketserver
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from tap import _connect
 from invite_admin.codes import Secret
 from invite_admin.model import Actor
 from invite_admin.smoke import people, pool
+from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.judging import Answer, Step
 from invite_admin.smoke.people import Code, People
 from invite_admin.smoke.pool import Pool
@@ -25,6 +27,7 @@ from invite_admin.smoke.pool import Pool
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
     from databases import Database
 
@@ -89,6 +92,30 @@ def test_no_answer(
         connections.close()
     assert (answer, why) == (attempt.answer, attempt.why)
     assert (attempt.first is None) == (answer is Answer.BUSY)
+
+
+def test_stopped_while_they_gather(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before all have come lets go of those who wait for the rest."""
+    told: list[str] = []
+    gathered: list[Future[Any]] = []
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(crew: ThreadPoolExecutor, *given: Any) -> Future[Any]:  # noqa: ANN401 - as it takes them
+        if len(gathered) > 1:
+            raise KeyboardInterrupt
+        gathered.append(submit(crew, *given))
+        return gathered[-1]
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    released: list[None] = []
+    abort = threading.Barrier.abort
+    monkeypatch.setattr(threading.Barrier, "abort", lambda barrier: released.append(abort(barrier)))
+    person, code = Actor("id", TESTERS[0], "user"), Code("id", Secret(""))
+    with pytest.raises(KeyboardInterrupt):
+        run_crowd(People(Pool({}), told.append), [person] * 3, [code] * 4, lambda: None)
+    assert [None] == released  # else they wait until their bound
+    assert [threading.BrokenBarrierError] * 2 == [type(future.exception()) for future in gathered]
+    assert ["stopping; what was begun is waited for, at most 16 s"] == told
 
 
 def test_the_server_was_the_first_to_hang_up(

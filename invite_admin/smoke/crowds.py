@@ -6,7 +6,9 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
+from invite_admin.errors import Failed
 from invite_admin.smoke.judging import Answer, Step
+from invite_admin.smoke.pool import WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,21 +55,27 @@ def _at_once(
     act: Callable[[People, Actor, Code], list[Attempt]],
     tick: Callable[[], None],
 ) -> list[Attempt]:
-    """Let each person act on a code, all from the same moment on."""
-    start = threading.Barrier(len(pairs) + 1)
+    """Let each person act on a code, all from the same moment on.
+
+    Raises:
+        Failed: They could not begin together within ``WAIT`` seconds.
+    """
+    start = threading.Barrier(len(pairs) + 1, timeout=WAIT)
 
     def begin(person: Actor, code: Code) -> list[Attempt]:
         start.wait()
         return act(people, person, code)
 
     with ThreadPoolExecutor(len(pairs)) as crew:
-        acting = [crew.submit(begin, person, code) for person, code in pairs]
         try:
+            acting = [crew.submit(begin, person, code) for person, code in pairs]
             start.wait()
             _await(acting, tick)
-        except BaseException:
+        except BaseException as error:
+            start.abort()  # first: whoever waits there is waited for when this block ends
             people.stop()
-            start.abort()
+            if isinstance(error, threading.BrokenBarrierError):
+                raise Failed("this machine was too busy to let all begin at one moment") from None
             raise
     return [attempt for future in acting for attempt in future.result()]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LINE = (
     f"up to {LINE} people: no error, no code redeemed twice, at most {BUSY_SHARE:.0%} busy, "
-    "95 of 100 within {seconds:g} s; more people are recorded without a line"
+    "95 of 100 within {seconds:g} s; what larger crowds miss is only recorded"
 )
 
 
@@ -49,6 +49,7 @@ def _conditions(run: Run) -> Iterator[tuple[str, str]]:
         "connections",
         f"the server lets in {found.max_connections}; these people share {found.pool}",
     )
+    yield "times", "from when a person has a connection; the wait for one is not counted"
     if found.sandbox:
         yield "note", "this is the sandbox: it measures this machine and not the beta's server"
 
