@@ -152,6 +152,16 @@ def test_a_report_for_people(invite: Invite, database: Database) -> None:
     assert not re.search(r"JYOTISH-[A-Z2-9]{4}-", done.stdout + done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("users", "result"), [("3", "met"), ("11", "not judged: no crowd of up to 10 was tried")]
+)
+def test_what_is_judged(invite: Invite, users: str, result: str) -> None:
+    """The line is met by a crowd that it is drawn for; a larger one alone is not judged."""
+    done = smoke(invite, "--users", users)
+    (told,) = [line for line in done.stdout.splitlines() if line.startswith("result ")]
+    assert (0, result) == (done.exit_code, told.removeprefix("result").strip())
+
+
 def test_without_the_guard(invite: Invite, database: Database) -> None:
     """Where a code can be redeemed twice, smoke finds each of them and fails."""
     changed_function(database, GUARD, "false")

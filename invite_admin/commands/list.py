@@ -39,7 +39,7 @@ def command(  # noqa: PLR0913 - one argument an option
 ) -> Report:
     """List codes and their status; masks only, never a code's text.
 
-    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number, csv the fastest.
+    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number.
 
     \b
     Example: invite list --status available --note "friday testers"

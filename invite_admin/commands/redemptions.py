@@ -118,7 +118,7 @@ def _redemptions(  # noqa: PLR0913 - one argument an option
     With --watch each redemption is one line of csv or jsonl, the oldest first, until Ctrl-C,
     which ends it with exit status 0.
 
-    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number, csv the fastest.
+    A table or markdown holds at most 10,000 rows; csv, json and jsonl any number.
 
     \b
     Example: invite redemptions --since 7d --user tester07@example.com

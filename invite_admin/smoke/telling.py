@@ -131,6 +131,7 @@ def _verdict(run: Run) -> Iterator[tuple[str, str]]:
     for missed in run.missed:
         yield "MISSED", missed
     if not run.missed:
-        yield "result", "met"
+        judged = any(tier.tier <= LINE for tier in run.tiers)
+        yield "result", "met" if judged else f"not judged: no crowd of up to {LINE} was tried"
     most = "none" if run.largest is None else f"{run.largest} people at once"
     yield "largest crowd that met it", most
