@@ -74,10 +74,7 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
 
 
 _NAMED = "the same command again shows each code's outcome"
-_FILTERED = (
-    "`invite list` shows the codes as they are; the same command again changes only what is left, "
-    "and finds no code where nothing is"
-)
+_FILTERED = "`invite list` shows the codes as they are; only where nothing was changed run it again"
 
 
 @dataclass(frozen=True)

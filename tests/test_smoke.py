@@ -473,6 +473,19 @@ def test_stopped(invite: Invite, database: Database, number: int, status: int) -
     await_gone(database)
 
 
+def test_stopped_where_nothing_can_be_voided(invite: Invite, database: Database) -> None:
+    """Whoever stops it is let go also where the table is locked; the codes left are named."""
+    with slow_run(invite, database) as (process, _), database.acting("superuser") as blocking:
+        blocking.execute("lock table public.redemption_codes in exclusive mode")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=TIMEOUT)
+    assert 130 == process.returncode, told
+    assert b"\nbusy: the table stayed locked longer than the lock timeout; " in told
+    assert (
+        b"\ninvite: stopped: stopped by Ctrl-C; test codes may be left unused, and expire" in told
+    )
+
+
 def test_killed(invite: Invite, database: Database) -> None:
     """A killed run has said how to void what it leaves, and that ends by itself in an hour."""
     with slow_run(invite, database) as (process, told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import signal
 import socketserver
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from tap import _connect
 
 from invite_admin.codes import Secret
 from invite_admin.model import Actor
-from invite_admin.smoke import people, pool
+from invite_admin.smoke import crowds, people, pool
 from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.judging import Answer, Step
 from invite_admin.smoke.people import Code, People
@@ -101,6 +102,7 @@ def test_stopped_while_they_gather(monkeypatch: pytest.MonkeyPatch) -> None:
     submit = ThreadPoolExecutor.submit
 
     def interrupted(crew: ThreadPoolExecutor, *given: Any) -> Future[Any]:  # noqa: ANN401 - as it takes them
+        blocked.append(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
         if len(gathered) > 1:
             raise KeyboardInterrupt
         gathered.append(submit(crew, *given))
@@ -108,11 +110,13 @@ def test_stopped_while_they_gather(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     released: list[None] = []
+    blocked: list[set[int]] = []
     abort = threading.Barrier.abort
     monkeypatch.setattr(threading.Barrier, "abort", lambda barrier: released.append(abort(barrier)))
     person, code = Actor("id", TESTERS[0], "user"), Code("id", Secret(""))
     with pytest.raises(KeyboardInterrupt):
         run_crowd(People(Pool({}), told.append), [person] * 3, [code] * 4, lambda: None)
+    assert [True] * 3 == [crowds.STOPPING <= found for found in blocked]
     assert [None] == released  # else they wait until their bound
     assert [threading.BrokenBarrierError] * 2 == [type(future.exception()) for future in gathered]
     assert ["stopping; what was begun is waited for, at most 16 s"] == told

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from invite_admin.errors import Failed
@@ -11,7 +14,7 @@ from invite_admin.smoke.judging import Answer, Step
 from invite_admin.smoke.pool import WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from invite_admin.model import Actor
     from invite_admin.smoke.judging import Attempt
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
 RACERS = 3
 TICK = 1.0  # seconds
+A_LOOK = 0.02  # seconds between two looks whether all have ended
+STOPPING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 def run_crowd(
@@ -66,7 +71,7 @@ def _at_once(
         start.wait()
         return act(people, person, code)
 
-    with ThreadPoolExecutor(len(pairs)) as crew:
+    with _signals(signal.SIG_BLOCK), ThreadPoolExecutor(len(pairs)) as crew:
         try:
             acting = [crew.submit(begin, person, code) for person, code in pairs]
             start.wait()
@@ -82,7 +87,23 @@ def _at_once(
 
 def _await(acting: Sequence[Future[list[Attempt]]], tick: Callable[[], None]) -> None:
     """Return once all have ended."""
-    waiting: set[Future[list[Attempt]]] = set(acting)
-    while waiting:
-        tick()
-        _, waiting = wait(waiting, TICK)
+    due = 0.0
+    while not all(future.done() for future in acting):
+        if time.monotonic() >= due:
+            tick()
+            due = time.monotonic() + TICK
+        with _signals(signal.SIG_UNBLOCK):
+            time.sleep(A_LOOK)
+
+
+@contextmanager
+def _signals(how: int) -> Iterator[None]:
+    """Block what stops the tool, or let it come, inside.
+
+    Raised while threads begin or are waited for, it would leave behind a lock that they need.
+    """
+    before = signal.pthread_sigmask(how, STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -123,17 +123,18 @@ class Trial:
         self.job.run.say(f"{size} people redeem at once")
         codes = self._make(size + 1)
         try:
-            people.pool.warm(min(people.pool.size, size))
-            guard.begin()
-            attempts = run_crowd(people, crowd, codes, lambda: guard.sample(size))
-        finally:
-            people.pool.close()  # on a full server the operator needs the room
-            rows = self._void([code.id for code in codes])
+            with closing(people.pool):  # on a full server the operator needs the room
+                people.pool.warm(min(people.pool.size, size))
+                guard.begin()
+                attempts = run_crowd(people, crowd, codes, lambda: guard.sample(size))
+        except BaseException as error:
+            self._void_after(error, codes)
+            raise
+        rows = self._void(codes)
         spent = sum(row.points for row in rows.values() if row.status is Status.REDEEMED)
         found = judge(attempts, size, POINTS, spent)
         self._say_odd([a.why for a in attempts if a.answer.value in ("busy", "error")])
-        line = self.job.run.settings.smoke.p95_seconds
-        return replace(found, met=not found.misses(line))
+        return replace(found, met=not found.misses(self.job.run.settings.smoke.p95_seconds))
 
     def _make(self, count: int) -> list[Code]:
         """Make the codes of one crowd, through the same store and limits as ``generate``."""
@@ -168,13 +169,22 @@ class Trial:
     def _voiding(self) -> str:
         if not self.revocable:
             return "they cannot be voided here"
-        command = self.job.run.command_line("revoke", "--note", self.note)
-        return f"to void what is left of them: {command}"
+        words = ("revoke", "--note", self.note)
+        return f"to void what is left of them: {self.job.run.command_line(*words)}"
 
-    def _void(self, ids: Sequence[str]) -> dict[str, Row]:
+    def _void_after(self, error: BaseException, codes: Sequence[Code]) -> None:
+        """Void what was left unused; who stopped the test is let go where that cannot be done."""
+        try:
+            self._void(codes)
+        except InviteError as failure:
+            if isinstance(error, Exception):
+                raise
+            self.job.run.say(f"{failure.word}: {failure.message}")
+
+    def _void(self, codes: Sequence[Code]) -> dict[str, Row]:
         """Void what was left unused, where that can be done; return the rows as they were."""
         with self.job.opened(writing=True, again=True) as store:
-            rows = store.reads.by_id(ids)
+            rows = store.reads.by_id([code.id for code in codes])
             unused = [row for row in rows.values() if row.status in UNUSED]
             if unused:
                 self._revoke(store, unused)
@@ -182,13 +192,11 @@ class Trial:
         return rows
 
     def _revoke(self, store: Store, unused: Sequence[Row]) -> None:
-        count = text.counted(len(unused), "test code")
         way = store.shape.ways[Capability.REVOKE]
         if not way.available:
-            self._leave(
-                f"{count} left unused cannot be voided here, and expire within an hour: "
-                f"{way.reason}"
-            )
+            count = text.counted(len(unused), "test code")
+            why = f"cannot be voided here, and expire within an hour: {way.reason}"
+            self._leave(f"{count} left unused {why}")
             return
         results = store.revoke(unused)
         self._commit(store, self.job.run.truth, "voided")
