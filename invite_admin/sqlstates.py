@@ -118,7 +118,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"invalid sslmode value",
      (errors.BadInput, "sslmode has a value that is not known", ("it is one of disable, "
       "allow, prefer, require, verify-ca and verify-full"))),
-    (r"invalid port number",
+    (r"invalid port number|connection option \"port\"",
      (errors.BadInput, "the port is no number from 1 to 65535", _BAD_VALUE[2])),
     (r"invalid \w+ value|invalid value for parameter", _BAD_VALUE),
     (r"GSSAPI encryption required|channel binding required",

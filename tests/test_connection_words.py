@@ -66,6 +66,7 @@ def test_host_that_is_no_name(invite_alone: Invite, host: str) -> None:
     [
         ("sslmode=zebra", BAD, "cannot connect: sslmode has a value that is not known"),
         ("port=99999", BAD, "cannot connect: the port is no number from 1 to 65535"),
+        ("port=zebra", BAD, "cannot connect: the port is no number from 1 to 65535"),
         ("connect_timeout=zebra", BAD, "`connect_timeout` in INVITE_DATABASE_URL is no whole"),
         ("connect_timeout=2.5", BAD, "`connect_timeout` in INVITE_DATABASE_URL is no whole"),
         ("gssencmode=require", UNAVAILABLE, "the server does not offer what gssencmode or"),
