@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 LOG_FILE = "log_file"
+A_MOMENT = 0.01  # seconds
 
 
 class _Tool(Commands):
@@ -122,7 +124,23 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it, and means it
         signal.signal(signal.SIGHUP, _terminate)
+    sys.unraisablehook = _again
     sys.exit(run(sys.argv[1:], closed=closed))
+
+
+def _again(lost: sys.UnraisableHookArgs) -> None:
+    """Let a signal come again that came while Python freed an object, where nothing is raised."""
+    number = {
+        KeyboardInterrupt: signal.SIGINT,
+        errors.TerminationSignal: signal.SIGTERM,
+        errors.HangUpSignal: signal.SIGHUP,
+    }.get(lost.exc_type)
+    if number is None:
+        sys.__unraisablehook__(lost)
+        return
+    # A little later, and not from here: raised in this function it would be lost once more.
+    main = threading.main_thread().ident
+    threading.Timer(A_MOMENT, signal.pthread_kill, (main, number)).start()
 
 
 def run(arguments: Sequence[str], *, closed: bool = False) -> int:

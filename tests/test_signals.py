@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from stock import BOTH_WAYS, locking, make, make_many, snapshot
 from stopping import PATIENT, SIGNALS, stop
+from tool import TIMEOUT
 from waiting import await_blocked, await_gone
 
 if TYPE_CHECKING:
@@ -79,3 +82,38 @@ def test_while_a_change_waits_for_one_code(
         line,
     )
     assert before == snapshot(database)
+
+
+LOSING: Final = """
+import os, signal, sys, time
+from invite_admin import cli
+
+
+class Freed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(5)
+
+
+def run(_arguments, *, closed):
+    freed = Freed()
+    del freed
+    time.sleep(30)
+
+
+cli.run = run
+try:
+    cli.main()
+except BaseException as stop:
+    print(type(stop).__name__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "TerminationSignal")]
+)
+def test_while_something_is_freed(name: str, raised: str) -> None:
+    """A signal that comes where nothing can be raised comes again, without a word of Python's."""
+    script = [sys.executable, "-c", LOSING.replace("{name}", name)]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert (raised, "") == (done.stdout.strip(), done.stderr)
