@@ -105,15 +105,22 @@ def make(database: Database, status: str = "available", **columns: object) -> Ma
     return made
 
 
+MANY: Final = """
+insert into public.redemption_codes (code_hash, code_mask, credits, note)
+select encode(sha256(%s::bytea || n::text::bytea), 'hex'), 'JYOTISH-****-AAAA', 10, %s
+from generate_series(1, %s) n
+"""
+
+
 def make_many(database: Database, count: int, note: str = "many") -> list[str]:
     """Insert so many codes past the tool; return their ids in order."""
-    made = database.rows(
-        "insert into public.redemption_codes (code_hash, code_mask, credits, note)"
-        " select encode(sha256(%s::bytea || n::text::bytea), 'hex'),"
-        " 'JYOTISH-****-AAAA', 10, %s from generate_series(1, %s) n returning id::text",
-        [note, note, count],
-    )
+    made = database.rows(f"{MANY} returning id::text", [note, note, count])
     return sorted(row[0] for row in made)
+
+
+def fill(database: Database, count: int) -> None:
+    """Insert so many likewise, of which the tests' own process holds nothing."""
+    database.execute(MANY, ["many", "many", count])
 
 
 @contextmanager

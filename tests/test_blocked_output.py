@@ -9,7 +9,7 @@ import termios
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from stock import check_sound, make_many, revoked, snapshot
+from stock import check_sound, fill, make_many, revoked, snapshot
 from stopping import PATIENT, SIGNALS, stop
 from tool import TIMEOUT
 from waiting import await_gone, connected, until
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from tool import Invite
 
 ROWS: Final = 400  # more than a small pipe and the tool's own buffer hold
-FILL: Final = """
-insert into public.redemption_codes (code_hash, code_mask, credits)
-select encode(sha256(n::text::bytea), 'hex'), 'JYOTISH-****-AAAA', 10 from generate_series(1, %s) n
-"""
 DIGEST: Final = "select md5(string_agg(c::text, '' order by id)) from public.redemption_codes c"
 """Of all rows, made by the server: the tests' own process stays small."""
 BLOCKING: Final = {
@@ -86,7 +82,7 @@ def await_full(process: Popen[bytes]) -> None:
 def test_session_ended_by_the_server(database: Database, invite: Invite, verb: str) -> None:
     """A connection that the server ends while a result is written: exit 7, one line, no more."""
     # Of a list the server must have more to send than a network between them holds.
-    database.execute(FILL, [60_000 if verb == "list" else ROWS])
+    fill(database, 60_000 if verb == "list" else ROWS)
     before = database.value(DIGEST)
     with invite.start(*BLOCKING[verb], settings=PATIENT) as process:
         await_full(process)
