@@ -129,7 +129,7 @@ def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
     listed = ", ".join(f"{count:,} {what}" for what, count in bad.items() if count)
     if listed:
         kept = shown_path(delivery.kept)
-        named = ("--request-id", store.named) if store.named and store.shape.audit.available else ()
+        named = ("--request-id", store.request_id) if store.shape.traced else ()
         raise Conflict(
             f"the batch was stored, and not all its codes are good any more: {listed}; "
             "no file was made of them",

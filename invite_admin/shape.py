@@ -104,6 +104,11 @@ class Shape:
         return self.step == 3  # noqa: PLR2004 - the audited step
 
     @property
+    def traced(self) -> bool:
+        """Whether this login can ask what was made under a request id."""
+        return self.by_functions and self.audit.available
+
+    @property
     def name(self) -> str:
         """The table's qualified name."""
         return f"{self.schema}.{self.table}"

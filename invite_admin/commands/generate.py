@@ -116,7 +116,7 @@ def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
     began = batch.created_at
     chosen = (
         ("--request-id", batch.request_id)
-        if store.named and store.shape.audit.available
+        if store.shape.traced
         else ("--created-since", began.isoformat(), "--created-until", text.after(began))
     )
     line = run.command_line("revoke", *chosen, *output.telling(batch.count))

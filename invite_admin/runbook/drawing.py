@@ -68,7 +68,7 @@ class Drawing:
         if not way.available:
             return [f"they cannot be voided here: {way.reason}"]
         bounds = f"--created-since {NOW} --created-until {AFTER_NOW}"
-        if self.audited and self.shape.audit.available:
+        if self.shape.traced:
             bounds = f"--request-id invite-{ID}"
         return ["to void the whole batch:", f"  invite revoke {bounds}"]
 

@@ -160,7 +160,7 @@ class Batches:
     def stored(self, batch: Batch) -> bool | None:
         """Tell whether a batch is in the table: all of it, none of it, or None for unknown."""
         shape = self._store.shape
-        if shape.by_functions and shape.audit.available:
+        if shape.traced:
             # By their ids: another batch may have taken the same request id since.
             made = self.made_count(batch.request_id)
             if not made:
