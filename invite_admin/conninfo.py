@@ -80,11 +80,18 @@ def parameters(
         found.get(key) or named.get(key) for key in ("host", "hostaddr", "service")
     ):
         raise BadInput(f"{variable} names no host", hint="postgresql://LOGIN@HOST/DATABASE")
-    given = found.get("connect_timeout", "0").strip()
-    if not re.fullmatch(r"-?[0-9]+", given):
-        raise BadInput(f"`connect_timeout` in {variable} is no whole number of seconds")
-    connect = int(given) if int(given) > 0 else settings.timeouts.connect  # never without a bound
-    return {**found, **_ours(found, connect), **_password_file(found, say)}
+    ours = _ours(found, _connect_seconds(found, variable) or settings.timeouts.connect)
+    return {**found, **ours, **_password_file(found, say)}
+
+
+def _connect_seconds(found: dict[str, str], variable: str) -> int | None:
+    """Return the timeout that libpq's own ways give; None where they give none, or no bound."""
+    given, place = found.get("connect_timeout"), f"`connect_timeout` in {variable}"
+    if given is None:
+        given, place = os.environ.get("PGCONNECT_TIMEOUT") or "0", "PGCONNECT_TIMEOUT"
+    if not re.fullmatch(r"-?[0-9]+", given.strip()):
+        raise BadInput(f"{place} is no whole number of seconds")
+    return max(0, int(given)) or None
 
 
 def _password_file(found: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:

@@ -13,6 +13,10 @@ from databases import PASSWORD
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tap import tapped
 
+from invite_admin.codes import Secret
+from invite_admin.conninfo import parameters
+from invite_admin.settings import Settings, Timeouts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -69,6 +73,22 @@ def test_foreign_parameters(database: Database, invite: Invite) -> None:
         for key in foreign
     ]
     assert hints == said[: len(hints)]
+
+
+@pytest.mark.parametrize(
+    ("query", "variable", "seconds"),
+    [("", None, 7), ("", "3", 3), ("", "0", 7), ("?connect_timeout=5", "3", 5)],
+)
+def test_connect_timeout(
+    monkeypatch: pytest.MonkeyPatch, query: str, variable: str | None, seconds: int
+) -> None:
+    """The URL's goes before libpq's variable, and that before the settings'; none is no bound."""
+    monkeypatch.delenv("PGCONNECT_TIMEOUT", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("PGCONNECT_TIMEOUT", variable)
+    url = Secret(f"postgresql://db.example.com/x{query}")
+    settings = Settings(database=url, timeouts=Timeouts(connect=7))
+    assert str(seconds) == parameters(settings, print)["connect_timeout"]
 
 
 @pytest.mark.parametrize("place", ["options", "PGOPTIONS"])

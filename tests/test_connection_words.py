@@ -81,6 +81,14 @@ def test_parameters(invite_alone: Invite, query: str, code: int, told: str) -> N
     assert told in line
 
 
+def test_connect_timeout_that_is_no_number(invite_alone: Invite) -> None:
+    """Nor is libpq's variable ignored where it says nothing."""
+    env = {"INVITE_DATABASE_URL": "postgresql://a:b@127.0.0.1:1/db", "PGCONNECT_TIMEOUT": "zebra"}
+    done = invite_alone("stats", env=env)
+    told = "bad input: PGCONNECT_TIMEOUT is no whole number of seconds"
+    assert (BAD, told) == (done.exit_code, failure(done)[0])
+
+
 @pytest.mark.parametrize("mode", ["require", "verify-full"])
 def test_no_ssl(invite_alone: Invite, mode: str) -> None:
     """An `sslmode` that a server without SSL cannot satisfy is told as such."""
