@@ -185,8 +185,10 @@ def test_differences() -> None:
 
 def test_the_tables() -> None:
     """Two runs stand side by side; the last line names the largest crowd that met the line."""
-    found = sections(run(), ["nothing"], run())
+    found = sections(run(), ["nothing"], replace(run(), p95_seconds=0.5))
     titles = [section.title for section in found]
+    line = ("the line: 95 of 100 within", "0.5 s", "2 s")
+    assert line == found[titles.index("Compared: conditions")].rows[-1]
     assert ["yes: the conditions are the same"] == list(
         found[titles.index("Is it a before-and-after?")].rows[0]
     )

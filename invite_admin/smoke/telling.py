@@ -94,6 +94,7 @@ def _compared(run: Run, before: Run) -> Iterator[Section]:
     rows: list[tuple[str, ...]] = [("began", *map(_minute, both))]
     for key, called in COMPARED.items():
         rows.append((called, *(str(getattr(found.conditions, key)) for found in both)))
+    rows.append(("the line: 95 of 100 within", *(f"{found.p95_seconds:g} s" for found in both)))
     yield Section("Compared: conditions", ("", "before", "now"), rows)
     yield Section("Compared: people at once", ("people", "", "before", "now"), _beside(run, before))
     yield Section("Is it a before-and-after?", (), [(judgement(run, before),)])
