@@ -52,7 +52,7 @@ def change_command(act: Act) -> Callable[[Callable[..., Any]], DatabaseCommand]:
         ) -> None:
             function(**own)
             _check(chosen, named, asks=not (yes or dry_run))
-            names = named.read() if named else None
+            names = named.read(run.say) if named else None
             changing = _Changing(run, act, target, names, chosen, own)
             changing.run_it(dry_run=dry_run, yes=yes)
 
@@ -68,7 +68,10 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
         how = "not both" if chosen else "one of the two is needed"
         raise BadInput(f"name codes or give filters, {how}; nothing was changed")
     if asks and named.piped:
-        raise BadInput("codes from standard input need --yes; nothing was changed")
+        raise BadInput(
+            "codes from standard input need --yes; nothing was changed",
+            hint="look first with --dry-run; to be asked, name them by --from-file FILE",
+        )
     if asks and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise BadInput("without a terminal to ask on, --yes is needed; nothing was changed")
 

@@ -13,10 +13,11 @@ from invite_admin.codes import FORM, Kind, Name, read_name, without_code
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 STDIN = "-"
+_PASTE = "paste codes, ids or masks, one a line; then press Enter, and Ctrl-D on a line of its own"
 LARGEST = 64 * 2**20  # bytes of a file of codes
 _BETWEEN = re.compile(r"[\s,]*")
 _HINT = f"a code ({FORM}), an id or a mask a line, or what `generate` wrote as csv, json or jsonl"
@@ -29,6 +30,20 @@ def read_arguments(words: Sequence[str]) -> list[Name]:
         BadInput: One is no code, id or mask; it is named by its place, never by its text.
     """
     return [_name(word, f"argument {place}") for place, word in enumerate(words, start=1)]
+
+
+def read_stdin(say: Callable[[str], None]) -> list[Name]:
+    """Read all names from standard input, before anything is sent.
+
+    Args:
+        say: Told how to go on where a person types them.
+
+    Raises:
+        BadInput: As for a file.
+    """
+    if sys.stdin.isatty():
+        say(_PASTE)
+    return read_file(None)
 
 
 def read_file(path: Path | None) -> list[Name]:

@@ -189,12 +189,15 @@ class Named:
     def __bool__(self) -> bool:
         return bool(self.words) or self.file is not None
 
-    def read(self) -> list[Name]:
+    def read(self, say: Callable[[str], None]) -> list[Name]:
         """Read all names, before anything is sent.
+
+        Args:
+            say: Told that standard input is waited for.
 
         Raises:
             BadInput: One of them is no code, id or mask, or there is none.
         """
         if self.piped:
-            return names.read_file(None)
+            return names.read_stdin(say)
         return names.read_file(self.file) if self.file else names.read_arguments(self.words)

@@ -12,7 +12,7 @@ import pytest
 from databases import hash_of, make_code
 
 from invite_admin.errors import BadInput
-from invite_admin.names import read_arguments, read_file
+from invite_admin.names import read_arguments, read_file, read_stdin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,10 +109,10 @@ def test_a_code_in_the_place_of_a_file(tmp_path: Path) -> None:
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard input is read like a file, and called by its name."""
+    """Standard input is read like a file, and called by its name; nobody waits at a pipe."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{CODE}\nbad\n".encode())))
     with pytest.raises(BadInput) as caught:
-        read_file(None)
+        read_stdin(pytest.fail)
     expected = "standard input, line 2: no code, id or mask; nothing was changed"
     assert expected == caught.value.message
 

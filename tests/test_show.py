@@ -9,6 +9,7 @@ import pytest
 import stock
 from databases import ACTOR, TESTERS, steps
 from shelf import CODE_KEYS, READERS, put
+from terminal import terminal
 
 if TYPE_CHECKING:
     from databases import Database
@@ -51,6 +52,17 @@ def test_by_text(invite: Invite, database: Database, login: str) -> None:
     done = invite("show", made.code, stock.make(database).id, "--format", "json", login=login)
     assert (0, made.id) == (done.exit_code, done.json[0]["id"]), done.stderr
     assert made.code not in done.stdout + done.stderr
+
+
+def test_pasted_on_a_terminal(invite: Invite, database: Database) -> None:
+    """Whoever is waited for is told what to do, so that no paste ends up in the shell."""
+    made = stock.make(database)
+    with terminal(invite, "show", "-", "--format", "json") as screen:
+        told = screen.read("line of its own")
+        screen.press(f"{made.code}\n\x04")
+        done = screen.end()
+    assert "paste codes, ids or masks, one a line; then press Enter, and Ctrl-D on a" in told
+    assert (0, made.id) == (done.exit_code, done.json[0]["id"]), done.stderr
 
 
 def test_hash_unreadable(invite: Invite, database: Database) -> None:

@@ -10,7 +10,7 @@ import click
 from invite_admin import columns, sandbox, text
 from invite_admin.codes import Kind
 from invite_admin.errors import BadInput, Conflict, NotFound
-from invite_admin.names import STDIN, read_arguments, read_file
+from invite_admin.names import STDIN, read_arguments, read_stdin
 from invite_admin.options import report_options
 from invite_admin.report import Layout, Report
 from invite_admin.run import show
@@ -102,7 +102,7 @@ def redeem(run: Run, code: str, email: str, target: Target) -> None:
     \b
     Example: invite sandbox redeem - --as tester01@example.com
     """
-    names = read_file(None) if code == STDIN else read_arguments([code])
+    names = read_stdin(run.say) if code == STDIN else read_arguments([code])
     if len(names) != 1 or names[0].kind is not Kind.CODE:
         raise BadInput("one invite code is needed, its whole text")
     with run.stoppable():

@@ -43,7 +43,7 @@ def _show(run: Run, /, *, target: Target, named: Named) -> None:
     """
     if not named:
         raise BadInput("name at least one code, id or mask, or `-` for standard input")
-    names = named.read()
+    names = named.read(run.say)
     Job(run, _NEEDS, target).read(lambda store: _report(store, names, run))
 
 
