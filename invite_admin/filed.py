@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from invite_admin import files, output, pending, sinks
@@ -50,6 +51,7 @@ class ToFile:
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
+        files.require_folder(self._path)
         files.require_possible(files.unfinished(self._path), pending.renewed(self.kept))
         self._resumes = source is not None
         self._draft: Draft | None = None
@@ -108,15 +110,18 @@ class ToFile:
         """
         assert self.kept is not None  # noqa: S101 - a file always has one
         again = self._run.command_line("generate", "--resume", shown_path(self.kept))
+        elsewhere = pending.beside(self._path) != self.kept
+        same = f"{again} --output {quote(shown_path(self._path))}" if elsewhere else again
         stored = f"the codes are stored and lie in {shown_path(self.kept)}"
-        self._run.truth = f"{stored}; {again} makes their file"
+        self._run.truth = f"{stored}; {same} makes their file"
         try:
             self._publish(report)
         except InviteError as error:
             why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            self._keep_on(why)
             raise Failed(
                 f"{stored}; {why}",
-                hint=f"{again} --output OTHER" if isinstance(error, BadInput) else again,
+                hint=f"{again} --output OTHER" if isinstance(error, BadInput) else same,
             ) from None
         self._run.truth = f"the batch is stored and written to {shown_path(self._path)}"
         pending.remove(self.kept)
@@ -143,6 +148,22 @@ class ToFile:
         except InviteError as error:
             why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
             raise Failed(f"{why}; {self.undone}", hint=error.hint) from None
+
+    def _keep_on(self, why: str) -> None:
+        """Make sure that the pending file is there; somebody may have removed it meanwhile.
+
+        Raises:
+            Failed: It is not, and cannot be written again.
+        """
+        assert self.kept is not None  # noqa: S101 - a file always has one
+        try:
+            self._hold.restore(self.kept)
+        except InviteError:
+            raise Failed(
+                f"the codes are stored, and no file has them: {why}, and "
+                f"{shown_path(self.kept)} is gone and cannot be written again",
+                hint="their text is lost: void the batch by the command above, and make it anew",
+            ) from None
 
     def _publish(self, report: Report) -> None:
         """Make the file; one that holds exactly this already will do."""

@@ -24,6 +24,7 @@ class NewFile:
 
     Args:
         path: Where.
+        called: What messages call it; None for its name.
 
     Raises:
         BadInput: There is such a file already.
@@ -32,15 +33,12 @@ class NewFile:
 
     terminal = False
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, called: Path | None = None) -> None:
+        self._path, self._called = path, called or path
         self._file: BinaryIO | None = None
         if taken(path):
             raise _exists(path)
-        if _gone(path) or not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
-            raise _failed(self._path, f"there is no such folder; {NOTHING_CHANGED}")
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise _failed(self._path, f"no right to write in that folder; {NOTHING_CHANGED}")
+        require_folder(path)
 
     def write(self, data: bytes) -> None:
         """Take some bytes; the first call makes the file.
@@ -54,9 +52,9 @@ class NewFile:
                 self._file = self._open()
             self._file.write(data)
         except FileExistsError:
-            raise _exists(self._path) from None
+            raise _exists(self._called) from None
         except OSError as error:
-            raise _failed(self._path, error.strerror) from None
+            raise _failed(self._called, error.strerror) from None
 
     def flush(self) -> None:
         """Let whoever reads the file see what was written.
@@ -68,7 +66,7 @@ class NewFile:
             try:
                 self._file.flush()
             except OSError as error:
-                raise _failed(self._path, error.strerror) from None
+                raise _failed(self._called, error.strerror) from None
 
     def finish(self) -> None:
         """Sync the file, then the folder that names it.
@@ -84,7 +82,7 @@ class NewFile:
             self._file.close()
             sync_folder(self._path.parent)
         except OSError as error:
-            raise _failed(self._path, error.strerror) from None
+            raise _failed(self._called, error.strerror) from None
 
     def discard(self) -> None:
         """Remove the file, if this is what made it."""
@@ -113,6 +111,18 @@ def taken(path: Path) -> bool:
     except OSError as error:
         raise _failed(path, f"{error.strerror}; {NOTHING_CHANGED}") from None
     return True
+
+
+def require_folder(path: Path) -> None:
+    """Refuse before anything is sent a file in a folder that cannot be written to.
+
+    Raises:
+        Failed: There is no such folder, or no right to write there.
+    """
+    if _gone(path) or not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
+        raise _failed(path, f"there is no such folder; {NOTHING_CHANGED}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise _failed(path, f"no right to write in that folder; {NOTHING_CHANGED}")
 
 
 def require_possible(*paths: Path) -> None:
@@ -195,7 +205,7 @@ def publish(path: Path, fill: Callable[[NewFile], None]) -> None:
     new = unfinished(path)
     try:
         new.unlink(missing_ok=True)
-        file = NewFile(new)
+        file = NewFile(new, path)
         try:
             fill(file)
         except BaseException:

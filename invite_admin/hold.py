@@ -6,13 +6,18 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from invite_admin.codes import shown_path
 from invite_admin.errors import NOTHING_CHANGED, BadInput, Busy
+from invite_admin.files import NewFile
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+A_READ = 1_048_576  # bytes
 
 
 class Hold:
@@ -55,6 +60,23 @@ class Hold:
         if gone:
             raise BadInput(f"{shown_path(path)} was settled by another command; {NOTHING_CHANGED}")
         return descriptor
+
+    def restore(self, path: Path) -> None:
+        """Write the file that was taken last anew, where its name leads to it no more.
+
+        Raises:
+            BadInput: Something else has the name.
+            Failed: It cannot be written.
+        """
+        descriptor = self._descriptors[-1]
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return
+        file, place = NewFile(path), 0
+        while data := os.pread(descriptor, A_READ, place):
+            file.write(data)
+            place += len(data)
+        file.finish()
 
     def close(self) -> None:
         """Let go."""

@@ -108,10 +108,11 @@ def report_options(function: Function) -> Function:
 
         path = None if output is None or str(output) == names.STDIN else output
         usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
-        chosen = form or SUFFIXES.get(path.suffix.lower() if path else "", usual)
+        named = form or SUFFIXES.get(path.suffix.lower() if path else "")
+        chosen = named or usual
         if (raw or bom) and chosen != "csv":
             raise BadInput("--raw and --bom go with csv only")
-        return function(*args, target=Target(chosen, path, raw, bom), **given)
+        return function(*args, target=Target(chosen, path, raw, bom, bool(named)), **given)
 
     return wrapped
 

@@ -20,7 +20,8 @@ class File(click.Path):
     """A file's name; never a folder's, and never that of the log.
 
     Args:
-        result: Whether the file is to be made: then it cannot be called a pending one.
+        result: Whether the file is to be made: then it cannot be called a pending one, nor have
+            characters that no message shows and no hint could name it by.
     """
 
     def __init__(self, *, result: bool = False) -> None:
@@ -35,6 +36,7 @@ class File(click.Path):
     ) -> Path:
         """Return the path; refuse what Path would quietly drop, such as a slash at its end."""
         from invite_admin.files import PENDING  # noqa: PLC0415 - not for the help
+        from invite_admin.text import visible  # noqa: PLC0415 - likewise
 
         if os.path.basename(value) in ("", ".", ".."):  # noqa: PTH119 - Path drops it
             raise Refusal("must name a file, and no folder", ctx, param)
@@ -43,6 +45,8 @@ class File(click.Path):
         if pending and self._result:
             why = f"must not end in {PENDING}, as a batch does whose end is not known"
             raise Refusal(why, ctx, param)
+        if self._result and visible(path.name) != path.name:
+            raise Refusal("must not have control or invisible characters", ctx, param)
         log: Log | None = getattr(ctx and ctx.obj, "log", None)
         if log and any(map(log.is_at, [path, path.with_suffix("")] if pending else [path])):
             log.leave()

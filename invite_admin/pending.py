@@ -150,7 +150,11 @@ def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
     file.seek(0)
     digest, lines = _digest(file, size - len(last))
     if last != end_line(digest, lines - 1):
-        raise BadInput(f"{shown} was changed since it was written; nothing was done")
+        raise BadInput(
+            f"{shown} was changed since it was written; nothing was done",
+            hint="its codes may be live, so keep it: look for the batch with `invite list`, and "
+            "void it if it is there",
+        )
     file.seek(0)
     line = file.readline()
     head: dict[str, Any] = json.loads(line.decode())

@@ -48,7 +48,7 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
         descriptor = hold.take(path)
         final = job.target.path or _final(path)
         found = pending.read(path, descriptor)
-        target = Target(found.form, final, found.raw, found.bom)
+        target = _target(job.target, found, final)
         delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
         job.confirm(report, delivery)
@@ -67,15 +67,13 @@ def _settled(
         batches.begin(batch.request_id)
         stored = batches.stored(batch)
         if stored is None:
-            raise Conflict(
-                f"it cannot be told whether exactly this batch is in the table; {NOTHING_CHANGED}",
-                hint="compare `invite list` with the ids in the pending file",
-            )
+            raise _unclear(batch, store, run)
         if stored:
             _take(found, store, run, delivery)
             return report_of(run, store, batch)
-        run.say("the batch is not stored; storing exactly these codes now")
+        run.say(f"the batch is not stored; its codes lie in {shown_path(delivery.kept)}")
         _still_allowed(found, store, run)
+        run.say("storing exactly these codes now")
         with run.progress(batch.count, "codes stored") as advance:
             report = report_of(run, store, batches.store(batch, advance))
         job.hand_over(store, batches, report, delivery)
@@ -90,6 +88,21 @@ def _final(path: Path) -> Path:
             hint="name the pending file that lies beside it, or the result by --output",
         )
     return path.with_suffix("")
+
+
+def _target(asked: Target, found: Pending, final: Path) -> Target:
+    """Return the result file, in the format that the batch was asked for.
+
+    Raises:
+        BadInput: Another format is asked for now.
+    """
+    other = asked.form != found.form or asked.raw > found.raw or asked.bom > found.bom
+    if asked.asked and other:
+        raise BadInput(
+            f"this batch is written as {found.form}, as it was asked for; {NOTHING_CHANGED}",
+            hint="leave --format, --raw and --bom out; a file that --output names keeps its suffix",
+        )
+    return Target(found.form, final, found.raw, found.bom)
 
 
 def _same_place(found: Pending, store: Store) -> None:
@@ -109,6 +122,31 @@ def _same_place(found: Pending, store: Store) -> None:
             f"{NOTHING_CHANGED}",
             hint=f"run it with INVITE_ACTOR={found.batch.actor}",
         )
+
+
+def _unclear(batch: Batch, store: Store, run: Run) -> Conflict:
+    """Say of a batch that is not stored as it was made what of it is in the table."""
+    named = ("--request-id", batch.request_id) if store.shape.traced else ()
+    listed = run.command_line("list", *named, "--format", "csv")
+    if not store.shape.ways[Capability.LOOKUP].available:
+        return Conflict(
+            f"it cannot be told whether exactly this batch is in the table; {NOTHING_CHANGED}",
+            hint=f"{listed} shows ids to compare with those in the pending file",
+        )
+    from invite_admin.store.proof import there  # noqa: PLC0415 - heavy
+
+    count = there(store, batch)
+    if not count:
+        return Conflict(
+            "none of its codes is in the table, and another batch has its request id by now; "
+            f"{NOTHING_CHANGED}",
+            hint="remove the pending file, and make a new batch under another request id",
+        )
+    return Conflict(
+        f"{count:,} of its {text.counted(batch.count, 'code')} are in the table, but under other "
+        f"ids, or others with them under its request id; {NOTHING_CHANGED}",
+        hint=f"{listed} shows what is there",
+    )
 
 
 def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
@@ -150,6 +188,10 @@ def _still_allowed(found: Pending, store: Store, run: Run) -> None:
             f"the expiry {shown} has passed since; {NOTHING_CHANGED}",
             hint="nothing is stored: remove the pending file, and generate the batch anew",
         )
+    hint = "once there is room, or the limit is raised, resume it; or remove the pending file"
     if count > most.codes_per_batch or terms.points > most.points_per_code:
-        raise OverLimit(f"the batch is over a limit of the settings; {NOTHING_CHANGED}")
-    limits.check(store, run, Demand.of(count, terms.points))
+        raise OverLimit(f"the batch is over a limit of the settings; {NOTHING_CHANGED}", hint=hint)
+    try:
+        limits.check(store, run, Demand.of(count, terms.points))
+    except OverLimit as error:
+        raise OverLimit(error.message, hint=hint) from None

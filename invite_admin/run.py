@@ -150,12 +150,14 @@ class Target:
         path: The file; None means standard output.
         raw: csv without the guard against formulas.
         bom: csv with the mark that Excel wants.
+        asked: Whether the format was named, by an option or by the file's suffix.
     """
 
     form: str
     path: Path | None = None
     raw: bool = False
     bom: bool = False
+    asked: bool = False
 
     def open(self, run: Run, *, limited: bool = False) -> tuple[sinks.Sink, output.Style]:
         """Check the place before anything is sent; a file is made by its first byte.

@@ -37,6 +37,17 @@ def test_a_pending_result(invite_alone: Invite, command: list[str]) -> None:
     assert not (invite_alone.folder / "foo.pending").exists()
 
 
+@pytest.mark.parametrize("command", [line(), ["list"], ["runbook", "--offline"]])
+@pytest.mark.parametrize("name", ["a\nb.csv", "a\x1bb.csv", "a\u202eb.csv"])
+def test_a_name_that_no_hint_could_carry(
+    invite_alone: Invite, command: list[str], name: str
+) -> None:
+    """What a message shows as an escape, nobody could paste back."""
+    done = run(invite_alone, *command, "--output", name)
+    told = "bad input: --output must not have control or invisible characters"
+    assert (2, told) == (done.exit_code, failure(done)[0])
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "x.csv/", "x.csv//", "x.csv/.", "x/.."])
 def test_no_name_of_a_file(invite_alone: Invite, name: str) -> None:
     """A folder's name is not taken for that of a file, whatever stands before the slash."""

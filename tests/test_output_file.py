@@ -110,9 +110,9 @@ def test_appearing(invite: Invite, database: Database, login: str) -> None:
     said = "failed: the codes are stored and lie in codes.csv.pending; codes.csv exists already"
     assert (said, False) == (line.partition(",")[0], "nothing was changed" in line)
     assert hint == "hint: invite generate --resume codes.csv.pending --output OTHER"
-    resumed = invite(*hint.split()[2:-1], "other.json", login=login)
+    resumed = invite(*hint.split()[2:-1], "other.csv", login=login)
     assert (0, THEIRS) == (resumed.exit_code, path.read_text()), resumed.stderr
-    with (invite.folder / "other.json").open(newline="") as made:
+    with (invite.folder / "other.csv").open(newline="") as made:
         check_paired(database, list(csv.DictReader(made)))
     assert not pending.beside(path).exists()
 

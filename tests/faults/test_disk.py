@@ -78,6 +78,10 @@ def test_room_for_the_batch_alone(
     assert told.startswith(f"failed: the codes are stored and lie in {path}.pending; ")
     assert ["ballast", "codes.csv.pending"] == left(disk)
     assert hint == f"hint: invite generate --resume {path}.pending"
+    elsewhere = ("--output", str(disk / "other.csv"))
+    told, hint = failure(invite("generate", "--resume", f"{path}.pending", *elsewhere, login=login))
+    assert f"; {disk / 'other.csv'}: cannot be written: {NO_SPACE}" in told
+    assert hint == f"hint: invite generate --resume {path}.pending {' '.join(elsewhere)}"
     (disk / "ballast").unlink()
     again = invite("generate", "--resume", f"{path}.pending", login=login)
     assert (0, ["codes.csv"]) == (again.exit_code, left(disk)), again.stderr

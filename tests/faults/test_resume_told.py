@@ -1,0 +1,196 @@
+"""What is said where `--resume` cannot simply go on, and what there is to go on with."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from batches import BOTH_WAYS, hashes, line, stored
+from faults.aftermath import (
+    BLIND,
+    CODES,
+    COMMIT,
+    Arm,
+    armed,
+    check,
+    killed,
+    pending_of,
+    recover,
+    resumed,
+)
+from hostile import failure
+from waiting import await_gone, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from databases import Database
+    from tool import Invite, Result
+
+BEFORE: Final[Arm] = (COMMIT, "before", "die")
+AFTER: Final[Arm] = (COMMIT, "after", "die")
+EITHER: Final = pytest.mark.parametrize("arm", [BEFORE, AFTER], ids=["not stored", "stored"])
+
+
+def meanwhile(
+    invite: Invite, database: Database, path: Path, meddle: Callable[[Path], object]
+) -> Result:
+    """Make a batch; once it is stored, and before it gets its file, somebody meddles."""
+    go = invite.home / "go"
+    waits = ("invite_admin.files:publish", "before", f"wait for {go}")
+    with ThreadPoolExecutor(1) as pool:
+        command = line(CODES, 7, "--output", str(path))
+        running = pool.submit(invite, *command, env=armed(waits))
+        until(lambda: stored(database) == CODES, "the batch")
+        meddle(path)
+        go.touch()
+        return running.result()
+
+
+def test_removed_meanwhile(invite: Invite, database: Database) -> None:
+    """Where the file cannot be made, a pending file that was removed meanwhile is there again."""
+
+    def meddle(path: Path) -> None:
+        pending_of(path).unlink()
+        path.mkdir()
+
+    path, other = invite.folder / "codes.jsonl", invite.folder / "other.jsonl"
+    done = meanwhile(invite, database, path, meddle)
+    told, hint = failure(done)
+    assert (1, 0o600) == (done.exit_code, pending_of(path).stat().st_mode & 0o777)
+    assert told.startswith(f"failed: the codes are stored and lie in {path}.pending; {path} exists")
+    resume = ["generate", "--resume", f"{path}.pending", "--output"]
+    assert hint == f"hint: invite {' '.join(resume)} OTHER"
+    again = invite(*resume, str(other))
+    assert (0, False) == (again.exit_code, pending_of(path).exists()), again.stderr
+    path.rmdir()
+    assert CODES == len(check(invite, database, other))
+
+
+def test_lost_meanwhile(invite: Invite, database: Database) -> None:
+    """Where not even that can be written, it is not claimed; what voids the batch stands above."""
+
+    def meddle(path: Path) -> None:
+        pending_of(path).unlink()
+        pending_of(path).mkdir()
+        path.mkdir()
+
+    path = invite.folder / "codes.jsonl"
+    done = meanwhile(invite, database, path, meddle)
+    told, hint = failure(done)
+    assert 1 == done.exit_code
+    assert told.startswith(f"failed: the codes are stored, and no file has them: {path} exists")
+    assert told.endswith(f", and {path}.pending is gone and cannot be written again")
+    assert str(hint).startswith("hint: their text is lost: void the batch by the command above")
+    void = next(text for text in done.stderr.splitlines() if text.startswith("  invite revoke"))
+    assert 0 == invite(*void.split()[1:], "--yes").exit_code
+
+
+@EITHER
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    "words", [["--format", "csv"], ["--output", "o.csv"], ["--format", "table"], ["--bom"]]
+)
+def test_another_format(
+    invite: Invite, database: Database, login: str, arm: Arm, words: list[str]
+) -> None:
+    """A batch is written as it was asked for; whoever asks for something else is told so."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, login, arm)
+    done = invite("generate", "--resume", str(pending_of(path)), *words, login=login)
+    assert (2, False, True) == (done.exit_code, path.exists(), pending_of(path).exists())
+    if "--bom" not in words:
+        told = "bad input: this batch is written as jsonl, as it was asked for; nothing was changed"
+        assert told == failure(done)[0]
+    recover(invite, database, path, login)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("words", [["--bom"], ["--raw"], ["--bom", "--raw"]])
+def test_another_csv(invite: Invite, database: Database, words: list[str]) -> None:
+    """Nor does csv get a mark or lose its guard that it was not asked for with."""
+    path = invite.folder / "codes.csv"
+    killed(invite, path, "admin_runtime", BEFORE)
+    await_gone(database)
+    resume = ("generate", "--resume", str(pending_of(path)), "--format", "csv")
+    done = invite(*resume, *words)
+    told = "bad input: this batch is written as csv, as it was asked for; nothing was changed"
+    assert (2, told, False) == (done.exit_code, failure(done)[0], path.exists())
+    assert (0, True) == (invite(*resume).exit_code, path.exists())
+
+
+def test_no_folder_for_another_file(invite: Invite, database: Database) -> None:
+    """It is refused before anything is sent, under the name that was given."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", BEFORE)
+    await_gone(database)
+    done = invite("generate", "--resume", str(pending_of(path)), "--output", "nowhere/o.jsonl")
+    told = (
+        "failed: nowhere/o.jsonl: cannot be written: there is no such folder; nothing was changed"
+    )
+    assert (1, 0, told) == (done.exit_code, stored(database), failure(done)[0])
+    assert pending_of(path).exists()
+
+
+def test_limits_of_a_batch_that_is_as_it_is(invite: Invite, database: Database) -> None:
+    """Nobody can ask for less of it; where its codes are is said first."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", BEFORE)
+    await_gone(database)
+    for limits in ({"codes_per_batch": 11}, {"points_open": 83}):
+        done = invite("generate", "--resume", str(pending_of(path)), settings={"limits": limits})
+        assert 9 == done.exit_code
+        assert f"the batch is not stored; its codes lie in {path}.pending" in done.stderr
+        assert "storing exactly these codes now" not in done.stderr
+        hint = "hint: once there is room, or the limit is raised, resume it; or remove the pending"
+        assert hint in done.stderr
+
+
+def test_request_id_of_another_batch(invite: Invite, database: Database) -> None:
+    """Where the hashes tell that nothing of it is stored, that is said, and what to do."""
+    path = invite.folder / "codes.jsonl"
+    command = line(CODES, 7, "--request-id", "friday", "--output")
+    assert -9 == invite(*command, str(path), env=armed(BEFORE)).exit_code
+    await_gone(database)
+    assert 0 == invite(*line(3, 1, "--request-id", "friday")).exit_code
+    before = hashes(database)
+    done = resumed(invite, path, "admin_runtime")
+    told = (
+        "conflict: none of its codes is in the table, and another batch has its request id by now; "
+        "nothing was changed"
+    )
+    hint = "hint: remove the pending file, and make a new batch under another request id"
+    assert (4, before, told, hint) == (done.exit_code, hashes(database), *failure(done))
+
+
+def test_a_copy_that_is_stale(invite: Invite, database: Database) -> None:
+    """A copy of a pending file is no second batch, when another run stored its codes."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", BEFORE)
+    await_gone(database)
+    copy = pending_of(path).read_bytes()
+    assert 0 == resumed(invite, path, "admin_runtime").exit_code
+    pending_of(path).write_bytes(copy)
+    before = hashes(database)
+    done = resumed(invite, path, "admin_runtime")
+    told, hint = failure(done)
+    assert (4, before, copy) == (done.exit_code, hashes(database), pending_of(path).read_bytes())
+    assert told.startswith(f"conflict: {CODES} of its {CODES} codes are in the table, but under")
+    words = str(hint).removeprefix("hint: ").removesuffix(" shows what is there").split()
+    listed = invite(*words[1:])
+    assert (0, CODES + 1) == (listed.exit_code, len(listed.stdout.splitlines()))
+
+
+def test_nothing_can_be_told(invite: Invite, database: Database) -> None:
+    """Where neither audit log nor hashes can be read, it is not guessed."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", AFTER)
+    database.execute(BLIND)
+    done = resumed(invite, path, "admin_runtime")
+    told, hint = failure(done)
+    assert (4, CODES) == (done.exit_code, stored(database))
+    assert told.startswith("conflict: it cannot be told whether exactly this batch is in the table")
+    words = str(hint).removeprefix("hint: ").partition(" shows ids")[0].split()
+    assert 0 == invite(*words[1:]).exit_code
