@@ -75,6 +75,7 @@ def _smoke(
     Example: invite --sandbox smoke --output before.json
              invite --sandbox smoke --against before.json
     """
+    from invite_admin.smoke.stock import Stock  # noqa: PLC0415 - heavy
     from invite_admin.smoke.trial import Trial  # noqa: PLC0415 - heavy
 
     job = Job(run, NEEDS, Target(form))
@@ -86,9 +87,9 @@ def _smoke(
     _refuse_unless_enabled(run)
     with run.stoppable():
         sink, style = job.target.open(run)
-        trial = Trial(job, tuple(dict.fromkeys(sizes)) or SIZES)
-        found = trial.run()
-        report = _report(found, trial.left, before)
+        stock = Stock(job)
+        found = Trial(job, stock, tuple(dict.fromkeys(sizes)) or SIZES).run()
+        report = _report(found, stock.left, before)
         if kept is not None:  # before it is shown, so that neither failure costs the other
             report = _keep(run, found, kept, report)
         report = _show(run, report, partial(output.emit, report, form, sink, style))

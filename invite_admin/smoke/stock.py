@@ -1,0 +1,160 @@
+"""The codes of a test: made for each crowd, the unused ones voided after it."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from invite_admin import limits, text
+from invite_admin.batch import Terms
+from invite_admin.errors import NOTHING_CHANGED, InviteError, OutcomeUnknown, OverLimit
+from invite_admin.limits import Demand
+from invite_admin.model import UNUSED, Capability, Outcome
+from invite_admin.smoke.people import codes_of
+from invite_admin.store import Batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from invite_admin.job import Job
+    from invite_admin.model import Row
+    from invite_admin.smoke.people import Code
+    from invite_admin.store import Store
+
+POINTS = 1  # of each code
+LIFE = timedelta(hours=1)  # what is left after the worst end expires by itself
+
+
+@dataclass
+class Stock:
+    """The codes of one test.
+
+    Args:
+        job: The command.
+
+    Attributes:
+        note: The label of every code.
+        left: What was left of them, in sentences.
+        revocable: Whether unused codes can be voided here.
+    """
+
+    job: Job
+    note: str = field(default_factory=lambda: f"invite smoke test {secrets.token_hex(4)}")
+    left: list[str] = field(default_factory=list)
+    revocable: bool = False
+
+    def check(self, store: Store, counts: Sequence[int]) -> None:
+        """Refuse what may not be made, before anything is sent.
+
+        Args:
+            store: The table.
+            counts: How many codes each crowd needs.
+
+        Raises:
+            OverLimit: One batch is too large, or all together would exceed a limit.
+        """
+        _check_batch(max(counts), self.job.run.preferences.limits.codes_per_batch)
+        limits.check(store, self.job.run, Demand.of(sum(counts), POINTS))
+        self.revocable = store.shape.ways[Capability.REVOKE].available
+
+    @contextmanager
+    def true(self) -> Iterator[None]:
+        """Let a failure say what is true of the codes, once there are some."""
+        try:
+            yield
+        except InviteError as error:
+            if self.job.run.truth == NOTHING_CHANGED or self.job.run.truth in error.message:
+                raise
+            told = error.message.replace(f"; {NOTHING_CHANGED}", "")
+            raise type(error)(f"{told}; {self.job.run.truth}", hint=error.hint) from None
+
+    def make(self, count: int) -> list[Code]:
+        """Make the codes of one crowd, through the same store and limits as ``generate``."""
+        run = self.job.run
+        with self.job.opened(writing=True, again=True) as store:
+            batches = Batches(store)
+            batches.require_free(count)
+            batches.begin()
+            terms = Terms(POINTS, store.session.server.now + LIFE, self.note)
+            demand = Demand.of(count, POINTS)
+            limits.check(store, run, demand)
+            batch = batches.make(count, terms)
+            limits.hold(store, run, demand)
+            named = f", request id {batch.request_id}" if store.named else ""
+            codes = text.counted(count, "test code")
+            # Before COMMIT: whoever kills the tool right after it must have read how to void them.
+            run.say(f'making {codes} of {POINTS} point, note "{self.note}"{named}')
+            run.say(f"they expire within an hour; {self._voiding()}")
+            self._commit(store, "nothing was stored", "stored")
+        self._note("made", count)
+        run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
+        return codes_of(batch)
+
+    def void_after(self, error: BaseException, codes: Sequence[Code]) -> None:
+        """Void what was left unused; who stopped the test is let go where that cannot be done."""
+        try:
+            self.void(codes)
+        except InviteError as failure:
+            if isinstance(error, Exception):
+                raise
+            self.job.run.say(f"{failure.word}: {failure.message}")
+
+    def void(self, codes: Sequence[Code]) -> dict[str, Row]:
+        """Void what was left unused, where that can be done; return the rows as they were."""
+        with self.job.opened(writing=True, again=True) as store:
+            rows = store.reads.by_id([code.id for code in codes])
+            unused = [row for row in rows.values() if row.status in UNUSED]
+            if unused:
+                self._revoke(store, unused)
+        self.job.run.truth = "every test code was redeemed or voided, or is named above"
+        return rows
+
+    def _revoke(self, store: Store, unused: Sequence[Row]) -> None:
+        way = store.shape.ways[Capability.REVOKE]
+        if not way.available:
+            count = text.counted(len(unused), "test code")
+            why = f"cannot be voided here, and expire within an hour: {way.reason}"
+            self._leave(f"{count} left unused {why}")
+            return
+        results = store.revoke(unused)
+        self._commit(store, self.job.run.truth, "voided")
+        voided = sum(result.outcome.good for result in results.values())
+        self._note("voided", voided)
+        self._leave(f"{text.counted(voided, 'test code')} left unused, voided")
+        busy = sum(result.outcome is Outcome.BUSY for result in results.values())
+        if busy:
+            self._leave(f"{text.counted(busy, 'test code')} held by others; {self._voiding()}")
+
+    def _commit(self, store: Store, undone: str, done: str) -> None:
+        store.session.settle()
+        unknown = f"whether the test codes were {done} is not known"
+        try:
+            self.job.commits.commit(store, undone, f"{unknown}; {self._voiding()}")
+        except OutcomeUnknown:
+            raise self.job.commits.unknown("they expire within an hour") from None
+
+    def _voiding(self) -> str:
+        if not self.revocable:
+            return "they cannot be voided here"
+        words = ("revoke", "--note", self.note)
+        return f"to void what is left of them: {self.job.run.command_line(*words)}"
+
+    def _note(self, done: str, count: int) -> None:
+        """Keep for the log what was done, added up over the crowds."""
+        counts = self.job.run.record.counts
+        counts[done] = counts.get(done, 0) + count
+
+    def _leave(self, line: str) -> None:
+        self.left.append(line)
+        self.job.run.say(line)
+
+
+def _check_batch(count: int, most: int) -> None:
+    if count > most:
+        raise OverLimit(
+            f"at most {most:,} codes in a batch are allowed; {NOTHING_CHANGED}",
+            hint="codes_per_batch of [limits] in the settings is the bound",
+        )
