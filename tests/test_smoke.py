@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from admin import REVOKE
 from databases import PASSWORD, TESTERS, steps
 from stock import check_sound
 from test_judging import KEYS
@@ -322,16 +323,46 @@ def test_evidence(invite: Invite, tmp_path: Path) -> None:
     assert {"made": 4} == json.loads((tmp_path / "log").read_text())["counts"]
 
 
-def test_evidence_of_two_crowds(invite: Invite, database: Database, tmp_path: Path) -> None:
-    """The log adds up what was made and voided, over all crowds."""
+@OPERATORS
+def test_evidence_of_two_crowds(
+    invite: Invite, database: Database, login: str, tmp_path: Path
+) -> None:
+    """The log adds up what was made and voided; one request id, where there is one, has it all."""
     changed_function(database, GUARD, "true")
     done = invite(
         *("--log-file", "log", "smoke", "--users", "3", "--users", "4"),
         env=variables(database),
         settings=ENABLED,
+        login=login,
     )
     assert 1 == done.exit_code, done.stderr
-    assert {"made": 9, "voided": 9} == json.loads((tmp_path / "log").read_text())["counts"]
+    line = json.loads((tmp_path / "log").read_text())
+    voided = {} if database.step == 1 else {"voided": 9}
+    assert {"made": 9, **voided} == line["counts"]
+    if database.step < 3:
+        assert line["request_id"] is None
+        return
+    query = "select request_id, action, count(*) from audit.admin_audit_logs group by 1, 2"
+    assert {
+        (line["request_id"], "redemption_code.create", 9),
+        (line["request_id"], "redemption_code.revoke", 9),
+    } == set(database.rows(query))
+
+
+def test_one_request_id(invite: Invite, database: Database, tmp_path: Path) -> None:
+    """By the logged request id what is left of all crowds is voided; no batch can take it again."""
+    changed_function(database, GUARD, "true")
+    database.execute(f"revoke execute on function {REVOKE} from service_role")
+    crowds = ("--users", "3", "--users", "4")
+    done = invite("--log-file", "log", "smoke", *crowds, env=variables(database), settings=ENABLED)
+    assert (1, 9) == (done.exit_code, database.value(UNUSED)), done.stderr
+    database.execute(f"grant execute on function {REVOKE} to service_role")
+    named = ("--request-id", json.loads((tmp_path / "log").read_text())["request_id"])
+    again = invite("generate", "--count", "9", "--points", "1", *named)
+    assert (2, 9) == (again.exit_code, made(database)), again.stderr
+    assert "that request id made a batch with another note; nothing was made" in again.stderr
+    voided = invite("revoke", *named, "--yes")
+    assert (0, 0) == (voided.exit_code, database.value(UNUSED)), voided.stderr
 
 
 def test_not_sampled(invite: Invite, database: Database) -> None:

@@ -37,12 +37,14 @@ class Stock:
 
     Attributes:
         note: The label of every code.
+        request_id: What the audit log calls all that is done; None before the first code is made.
         left: What was left of them, in sentences.
         revocable: Whether unused codes can be voided here.
     """
 
     job: Job
     note: str = field(default_factory=lambda: f"invite smoke test {secrets.token_hex(4)}")
+    request_id: str | None = None
     left: list[str] = field(default_factory=list)
     revocable: bool = False
 
@@ -74,7 +76,7 @@ class Stock:
     def make(self, count: int) -> list[Code]:
         """Make the codes of one crowd, through the same store and limits as ``generate``."""
         run = self.job.run
-        with self.job.opened(writing=True, again=True) as store:
+        with self._opened() as store:
             batches = Batches(store)
             batches.require_free(count)
             batches.begin()
@@ -104,13 +106,20 @@ class Stock:
 
     def void(self, codes: Sequence[Code]) -> dict[str, Row]:
         """Void what was left unused, where that can be done; return the rows as they were."""
-        with self.job.opened(writing=True, again=True) as store:
+        with self._opened() as store:
             rows = store.reads.by_id([code.id for code in codes])
             unused = [row for row in rows.values() if row.status in UNUSED]
             if unused:
                 self._revoke(store, unused)
         self.job.run.truth = "every test code was redeemed or voided, or is named above"
         return rows
+
+    @contextmanager
+    def _opened(self) -> Iterator[Store]:
+        """Open the table; every crowd's codes, and their end, stand under one request id."""
+        with self.job.opened(writing=True, again=True) as store:
+            store.request_id = self.request_id = self.request_id or store.request_id
+            yield store
 
     def _revoke(self, store: Store, unused: Sequence[Row]) -> None:
         way = store.shape.ways[Capability.REVOKE]
