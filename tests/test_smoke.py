@@ -40,9 +40,10 @@ OPERATORS: Final = pytest.mark.parametrize(
     ids=["step1", "step2", "step3"],
 )
 UNSHOWN: Final = (
-    "invite: failed: every test code was redeemed or voided, or is named above, but the run could "
-    "not be shown: the result could not be written: No space left on device"
+    "invite: failed: every test code was redeemed or voided, but the run could not be shown: the "
+    "result could not be written: No space left on device"
 )
+LEFT: Final = "select count(*) from public.redemption_codes where redeemed_at is null"
 UNUSED: Final = """
     select count(*) from public.redemption_codes
     where redeemed_at is null and revoked_at is null and expires_at > now()
@@ -440,23 +441,24 @@ def test_refusals(invite_alone: Invite, options: tuple[str, ...], message: str) 
 
 @contextmanager
 def slow_run(
-    invite: Invite, database: Database, *options: str, line: float = 2
-) -> Iterator[tuple[Popen[bytes], str]]:
-    """Yield a run whose codes are being redeemed, slowly, and what it said so far.
+    invite: Invite,
+    database: Database,
+    *options: str,
+    line: float = 2,
+    login: str = "admin_runtime",
+) -> Iterator[Popen[bytes]]:
+    """Yield a run whose codes are being redeemed, slowly.
 
     In so many seconds 95 of 100 people are to have their points; the usual two are too few.
     """
     slowed(database, 2)
     settings = {"smoke": ENABLED["smoke"] | {"p95_seconds": line}}
-    with invite.start("smoke", *options, env=variables(database), settings=settings) as process:
+    env = variables(database)
+    with invite.start("smoke", *options, login=login, env=env, settings=settings) as process:
         try:
-            assert process.stderr is not None
-            told = read_until(process.stderr.fileno(), b"to void")
-            if not told.endswith(b"\n"):
-                told += read_until(process.stderr.fileno(), b"\n")
             sleeping = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
             until(lambda: database.value(sleeping) > 0, "a redemption")
-            yield process, told.decode()
+            yield process
         finally:
             process.kill()
 
@@ -470,15 +472,15 @@ def test_a_file_that_appeared(invite: Invite, database: Database, line: int, mis
     """Where the run cannot be kept any more, its report and its verdict are told all the same."""
     kept = invite.folder / "kept.json"
     options = ("--users", "3", "--output", "kept.json")
-    with slow_run(invite, database, *options, line=line) as (process, _):
+    with slow_run(invite, database, *options, line=line) as process:
         kept.write_text("somebody else's")
         out, told = process.communicate(timeout=TIMEOUT)
     assert (1, "somebody else's") == (process.returncode, kept.read_text())
     assert b"\nVerdict\n" in out
     failure, hint = told.decode().splitlines()[-2:]
     assert re.fullmatch(
-        rf"invite: failed: {missed}every test code was redeemed or voided, or is named above, but "
-        "the run could not be kept: kept.json exists already, and a result never overwrites a file",
+        rf"invite: failed: {missed}every test code was redeemed or voided, but the run could not "
+        "be kept: kept.json exists already, and a result never overwrites a file",
         failure,
     )
     assert "hint: name another file, or move that one away" == hint
@@ -495,18 +497,18 @@ def test_kept_where_nothing_can_be_shown(invite: Invite) -> None:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stopped(invite: Invite, database: Database, number: int, status: int) -> None:
     """Whoever stops it is told what is true: what nobody redeemed is voided first."""
-    with slow_run(invite, database) as (process, _):
+    with slow_run(invite, database) as process:
         process.send_signal(number)
         _, told = process.communicate(timeout=TIMEOUT)
     assert (status, 0) == (process.returncode, database.value(UNUSED)), told
     assert b"stopping; what was begun is waited for, at most 16 s\n" in told
-    assert b"every test code was redeemed or voided" in told
+    assert told.endswith(b"; every test code was redeemed or voided\n")
     await_gone(database)
 
 
 def test_stopped_where_nothing_can_be_voided(invite: Invite, database: Database) -> None:
     """Whoever stops it is let go also where the table is locked; the codes left are named."""
-    with slow_run(invite, database) as (process, _), database.acting("superuser") as blocking:
+    with slow_run(invite, database) as process, database.acting("superuser") as blocking:
         blocking.execute("lock table public.redemption_codes in exclusive mode")
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=TIMEOUT)
@@ -519,12 +521,13 @@ def test_stopped_where_nothing_can_be_voided(invite: Invite, database: Database)
 
 def test_killed(invite: Invite, database: Database) -> None:
     """A killed run has said how to void what it leaves, and that ends by itself in an hour."""
-    with slow_run(invite, database) as (process, told):
+    with slow_run(invite, database) as process:
         process.kill()
+        _, told = process.communicate(timeout=TIMEOUT)
     await_gone(database, "app_runtime")
     assert 0 < database.value(UNUSED)
     assert 0 == database.value(f"{UNUSED} + interval '61 minutes'")
-    (line,) = [text for text in told.splitlines() if "to void" in text]
+    (line,) = [text for text in told.decode().splitlines() if "to void" in text]
     done = invite(
         *shlex.split(line.partition("them: invite ")[2]), "--status", "available", "--yes"
     )
@@ -533,7 +536,7 @@ def test_killed(invite: Invite, database: Database) -> None:
 
 def test_the_server_is_lost(invite: Invite, database: Database) -> None:
     """Where nothing can be voided any more, the last line says by which command it is, later."""
-    with slow_run(invite, database) as (process, _):
+    with slow_run(invite, database) as process:
         with database.connect() as connection:
             connection.execute(f'alter database "{database.name}" connection limit 0'.encode())
             others = "select pg_terminate_backend(pid) from pg_stat_activity where usename = %s"
@@ -549,13 +552,14 @@ def test_the_server_is_lost(invite: Invite, database: Database) -> None:
 
 def test_held_codes_are_named(invite: Invite, database: Database) -> None:
     """A code that somebody else holds at the end is named, with the command that voids it."""
-    with slow_run(invite, database) as (process, _), database.connect() as holder:
+    with slow_run(invite, database) as process, database.connect() as holder:
         holder.execute("begin")
         holder.execute(f"select from ({UNUSED.replace('count(*)', 'id')} for update skip locked) t")
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=TIMEOUT)
     assert 130 == process.returncode
     assert b"held by others; to void what is left of them: invite revoke --note" in told
+    assert b"every test code was redeemed or voided, or is counted above\n" in told
 
 
 @steps(1)
@@ -567,3 +571,16 @@ def test_where_nothing_can_be_voided(invite: Invite, database: Database) -> None
     assert "they expire within an hour; they cannot be voided here" in done.stderr
     assert "4 test codes left unused cannot be voided here, and expire" in done.stdout
     assert "to void" not in done.stderr
+
+
+@steps(1)
+def test_stopped_where_codes_cannot_be_voided(invite: Invite, database: Database) -> None:
+    """Where unused codes cannot be voided they are counted, and the last line says where."""
+    with slow_run(invite, database, "--users", "3", login="owner") as process:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=TIMEOUT)
+    left = database.value(LEFT)
+    assert (130, True) == (process.returncode, 0 < left < 5), told
+    counted = f"{left} test code{'s' * (left > 1)} left unused cannot be voided here, and expire"
+    assert counted in told.decode()
+    assert told.endswith(b"; every test code was redeemed or voided, or is counted above\n")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 POINTS = 1  # of each code
 LIFE = timedelta(hours=1)  # what is left after the worst end expires by itself
+SETTLED = "every test code was redeemed or voided"
+COUNTED = f"{SETTLED}, or is counted above"
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Stock:
         request_id: What the audit log calls all that is done; None before the first code is made.
         left: What was left of them, in sentences.
         revocable: Whether unused codes can be voided here.
+        settled: What is true of the codes once the end of a crowd is known.
     """
 
     job: Job
@@ -47,6 +50,7 @@ class Stock:
     request_id: str | None = None
     left: list[str] = field(default_factory=list)
     revocable: bool = False
+    settled: str = SETTLED
 
     def check(self, store: Store, counts: Sequence[int]) -> None:
         """Refuse what may not be made, before anything is sent.
@@ -111,7 +115,7 @@ class Stock:
             unused = [row for row in rows.values() if row.status in UNUSED]
             if unused:
                 self._revoke(store, unused)
-        self.job.run.truth = "every test code was redeemed or voided, or is named above"
+        self.job.run.truth = self.settled
         return rows
 
     @contextmanager
@@ -127,6 +131,7 @@ class Stock:
             count = text.counted(len(unused), "test code")
             why = f"cannot be voided here, and expire within an hour: {way.reason}"
             self._leave(f"{count} left unused {why}")
+            self.settled = COUNTED
             return
         results = store.revoke(unused)
         self._commit(store, self.job.run.truth, "voided")
@@ -136,6 +141,7 @@ class Stock:
         busy = sum(result.outcome is Outcome.BUSY for result in results.values())
         if busy:
             self._leave(f"{text.counted(busy, 'test code')} held by others; {self._voiding()}")
+            self.settled = COUNTED
 
     def _commit(self, store: Store, undone: str, done: str) -> None:
         store.session.settle()
