@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from admin import REVOKE
 from databases import PASSWORD, TESTERS, steps
+from lossy import Cut, lossy
 from stock import check_sound
 from test_judging import KEYS
 from tool import TIMEOUT
@@ -507,16 +508,17 @@ def test_stopped(invite: Invite, database: Database, number: int, status: int) -
 
 
 def test_stopped_where_nothing_can_be_voided(invite: Invite, database: Database) -> None:
-    """Whoever stops it is let go also where the table is locked; the codes left are named."""
+    """Whoever stops it is let go also where the table is locked; the hint voids what is left."""
     with slow_run(invite, database) as process, database.acting("superuser") as blocking:
         blocking.execute("lock table public.redemption_codes in exclusive mode")
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=TIMEOUT)
     assert 130 == process.returncode, told
     assert b"\nbusy: the table stayed locked longer than the lock timeout; " in told
-    assert (
-        b"\ninvite: stopped: stopped by Ctrl-C; test codes may be left unused, and expire" in told
-    )
+    failure, hint = told.decode().splitlines()[-2:]
+    expected = "test codes may be left unused, and expire within an hour"
+    assert f"invite: stopped: stopped by Ctrl-C; {expected}" == failure
+    assert hint.startswith("hint: to void what is left of them: invite revoke --note 'invite smoke")
 
 
 def test_killed(invite: Invite, database: Database) -> None:
@@ -527,10 +529,10 @@ def test_killed(invite: Invite, database: Database) -> None:
     await_gone(database, "app_runtime")
     assert 0 < database.value(UNUSED)
     assert 0 == database.value(f"{UNUSED} + interval '61 minutes'")
-    (line,) = [text for text in told.decode().splitlines() if "to void" in text]
-    done = invite(
-        *shlex.split(line.partition("them: invite ")[2]), "--status", "available", "--yes"
-    )
+    lines = told.decode().splitlines()
+    at = lines.index("they expire within an hour; to void what is left of them:")
+    command = lines[at + 1].removeprefix("  invite ")
+    done = invite(*shlex.split(command), "--status", "available", "--yes")
     assert (0, 0) == (done.exit_code, database.value(UNUSED)), done.stderr
 
 
@@ -543,11 +545,26 @@ def test_the_server_is_lost(invite: Invite, database: Database) -> None:
             for login in ("admin_runtime", "app_runtime"):
                 connection.execute(f"{others} and datname = current_database()".encode(), [login])
         _, told = process.communicate(timeout=TIMEOUT)
-    last = [line for line in told.decode().splitlines() if line.startswith("invite: ")]
+    failure, hint = told.decode().splitlines()[-2:]
     assert 7 == process.returncode
-    assert 1 == len(last)
-    assert "test codes may be left unused, and expire within an hour; to void" in last[0]
-    assert "nothing was changed" not in last[0]
+    assert failure.startswith("invite: unavailable: ")
+    assert failure.endswith("; test codes may be left unused, and expire within an hour")
+    assert 1 == told.count(b"\ninvite: ")
+    assert "; to void what is left of them: invite revoke --note 'invite smoke test" in hint
+    assert "nothing was changed" not in failure
+
+
+def test_an_outcome_that_is_not_known(invite: Invite, database: Database) -> None:
+    """Where the answer to COMMIT is lost, the hint voids what may have been stored."""
+    with lossy(database.url("admin_runtime"), Cut.ANSWER) as wire:
+        done = smoke(invite, env=variables(database) | {"INVITE_DATABASE_URL": wire.url})
+    failure, hint = done.stderr.splitlines()[-2:]
+    truth = "whether the test codes were stored is not known; they expire within an hour"
+    expected = f"invite: unknown: COMMIT was sent and no answer came; {truth}"
+    assert (10, expected) == (done.exit_code, failure), done.stderr
+    command = hint.removeprefix("hint: to void what is left of them: invite ")
+    assert 0 == invite(*shlex.split(command), "--yes").exit_code
+    assert (11, 0) == (made(database), database.value(UNUSED))
 
 
 def test_held_codes_are_named(invite: Invite, database: Database) -> None:
@@ -558,8 +575,8 @@ def test_held_codes_are_named(invite: Invite, database: Database) -> None:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=TIMEOUT)
     assert 130 == process.returncode
-    assert b"held by others; to void what is left of them: invite revoke --note" in told
-    assert b"every test code was redeemed or voided, or is counted above\n" in told
+    assert b"held by others; to void what is left of them:\n  invite revoke --note" in told
+    assert b"every test code was redeemed or voided, or is counted above\nhint: to void" in told
 
 
 @steps(1)

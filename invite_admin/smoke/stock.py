@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from invite_admin import limits, text
 from invite_admin.batch import Terms
-from invite_admin.errors import NOTHING_CHANGED, InviteError, OutcomeUnknown, OverLimit
+from invite_admin.errors import (
+    NOTHING_CHANGED,
+    InviteError,
+    OutcomeUnknown,
+    OverLimit,
+    TerminationSignal,
+    stopped,
+)
 from invite_admin.limits import Demand
 from invite_admin.model import UNUSED, Capability, Outcome
 from invite_admin.smoke.people import codes_of
@@ -28,6 +35,8 @@ POINTS = 1  # of each code
 LIFE = timedelta(hours=1)  # what is left after the worst end expires by itself
 SETTLED = "every test code was redeemed or voided"
 COUNTED = f"{SETTLED}, or is counted above"
+_NO_WAY = "they cannot be voided here"
+_TO_VOID = "to void what is left of them:"
 
 
 @dataclass
@@ -66,16 +75,28 @@ class Stock:
         limits.check(store, self.job.run, Demand.of(sum(counts), POINTS))
         self.revocable = store.shape.ways[Capability.REVOKE].available
 
+    @property
+    def hint(self) -> str:
+        """How codes that may be left are voided; empty where none are, or none can be."""
+        if not self.revocable or self.job.run.truth in (NOTHING_CHANGED, SETTLED):
+            return ""
+        return f"{_TO_VOID} {self._command}"
+
     @contextmanager
     def true(self) -> Iterator[None]:
-        """Let a failure say what is true of the codes, once there are some."""
+        """Let a failure or a stop say what is true of the codes, once there are some."""
+        run = self.job.run
         try:
             yield
+        except (KeyboardInterrupt, TerminationSignal) as stop:
+            raise stopped(stop, run.truth, hint=self.hint or None) from None
         except InviteError as error:
-            if self.job.run.truth == NOTHING_CHANGED or self.job.run.truth in error.message:
+            if run.truth == NOTHING_CHANGED:
                 raise
             told = error.message.replace(f"; {NOTHING_CHANGED}", "")
-            raise type(error)(f"{told}; {self.job.run.truth}", hint=error.hint) from None
+            whole = told if run.truth in told else f"{told}; {run.truth}"
+            hints = dict.fromkeys(hint for hint in (error.hint, self.hint) if hint)
+            raise type(error)(whole, hint="; ".join(hints) or None) from None
 
     def make(self, count: int) -> list[Code]:
         """Make the codes of one crowd, through the same store and limits as ``generate``."""
@@ -89,14 +110,11 @@ class Stock:
             limits.check(store, run, demand)
             batch = batches.make(count, terms)
             limits.hold(store, run, demand)
-            named = f", request id {batch.request_id}" if store.named else ""
-            codes = text.counted(count, "test code")
             # Before COMMIT: whoever kills the tool right after it must have read how to void them.
-            run.say(f'making {codes} of {POINTS} point, note "{self.note}"{named}')
-            run.say(f"they expire within an hour; {self._voiding()}")
-            self._commit(store, "nothing was stored", "stored")
+            self._announce(store, count)
+            self._commit(store, "stored")
         self._note("made", count)
-        run.truth = f"test codes may be left unused, and expire within an hour; {self._voiding()}"
+        run.truth = self._with_end("test codes may be left unused, and expire within an hour")
         return codes_of(batch)
 
     def void_after(self, error: BaseException, codes: Sequence[Code]) -> None:
@@ -134,28 +152,40 @@ class Stock:
             self.settled = COUNTED
             return
         results = store.revoke(unused)
-        self._commit(store, self.job.run.truth, "voided")
+        self._commit(store, "voided")
         voided = sum(result.outcome.good for result in results.values())
         self._note("voided", voided)
         self._leave(f"{text.counted(voided, 'test code')} left unused, voided")
         busy = sum(result.outcome is Outcome.BUSY for result in results.values())
         if busy:
-            self._leave(f"{text.counted(busy, 'test code')} held by others; {self._voiding()}")
+            self._leave(f"{text.counted(busy, 'test code')} held by others; {_TO_VOID}")
+            self._leave(f"  {self._command}")
             self.settled = COUNTED
 
-    def _commit(self, store: Store, undone: str, done: str) -> None:
-        store.session.settle()
-        unknown = f"whether the test codes were {done} is not known"
-        try:
-            self.job.commits.commit(store, undone, f"{unknown}; {self._voiding()}")
-        except OutcomeUnknown:
-            raise self.job.commits.unknown("they expire within an hour") from None
+    def _announce(self, store: Store, count: int) -> None:
+        say = self.job.run.say
+        say(f'making {text.counted(count, "test code")} of {POINTS} point, note "{self.note}"')
+        if store.named:
+            say(f"request id {store.named}")
+        say(f"they expire within an hour; {_TO_VOID if self.revocable else _NO_WAY}")
+        if self.revocable:
+            say(f"  {self._command}")
 
-    def _voiding(self) -> str:
-        if not self.revocable:
-            return "they cannot be voided here"
-        words = ("revoke", "--note", self.note)
-        return f"to void what is left of them: {self.job.run.command_line(*words)}"
+    def _commit(self, store: Store, done: str) -> None:
+        """Commit; what was true before is true again where nothing was stored."""
+        store.session.settle()
+        unknown = f"whether the test codes were {done} is not known; they expire within an hour"
+        try:
+            self.job.commits.commit(store, self.job.run.truth, self._with_end(unknown))
+        except OutcomeUnknown:
+            raise self.job.commits.unknown(self.hint) from None
+
+    @property
+    def _command(self) -> str:
+        return self.job.run.command_line("revoke", "--note", self.note)
+
+    def _with_end(self, told: str) -> str:
+        return told if self.revocable else f"{told}; {_NO_WAY}"
 
     def _note(self, done: str, count: int) -> None:
         """Keep for the log what was done, added up over the crowds."""
