@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any, Final
 
@@ -146,6 +147,9 @@ def test_whole_numbers_and_no_answer() -> None:
         lambda d: d.update(began=12),
         lambda d: d.update(p95_seconds="2"),
         lambda d: d.update(p95_seconds=HUGE),
+        lambda d: d.update(p95_seconds=math.nan),
+        lambda d: d["tiers"][0].update(whole_p95=math.inf),
+        lambda d: d["tiers"][0].update(first_p50=-math.inf),
         lambda d: d["conditions"].update(host=None),
         lambda d: d["conditions"].update(sandbox=0),
         lambda d: d["tiers"][0].update(tier="10"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -143,10 +144,13 @@ def _typed(value: Any, wanted: Any) -> Any:  # noqa: ANN401 - whatever JSON hold
     Raises:
         TypeError: It has another type.
         OverflowError: It is too large for a fraction.
+        ValueError: It is no finite number, which JSON has not and Python reads all the same.
     """
     kinds = get_args(wanted) or (wanted,)  # of a union its members
     if type(value) is int and float in kinds:
         return float(value)
     if type(value) not in kinds:  # not isinstance, for which true is a whole number
         raise TypeError
+    if type(value) is float and not math.isfinite(value):
+        raise ValueError
     return value
