@@ -162,15 +162,19 @@ class Interval(click.ParamType[int]):
         return seconds
 
 
-class CrowdSize(WholeNumber):
+class CrowdSize(click.ParamType[int]):
     """How many people redeem at once: three at least, for three race for one code."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - Click's signature
-        """Return the number."""
-        number = super().convert(value, param, ctx)
-        if not SMALLEST_CROWD <= number <= LARGEST_CROWD:
-            raise Refusal(f"must be from {SMALLEST_CROWD} to {LARGEST_CROWD}", ctx, param)
-        return number
+        """Return the number, from ``SMALLEST_CROWD`` to ``LARGEST_CROWD``."""
+        if isinstance(value, int):
+            return value
+        if not _DIGITS.fullmatch(value) or not SMALLEST_CROWD <= int(value) <= LARGEST_CROWD:
+            bounds = f"from {SMALLEST_CROWD} to {LARGEST_CROWD}"
+            raise Refusal(f"must be a whole number {bounds}, in the digits 0-9", ctx, param)
+        return int(value)
 
 
 COUNT = WholeNumber("codes_per_batch", "codes in a batch")

@@ -14,6 +14,7 @@ import pytest
 from admin import REVOKE
 from databases import PASSWORD, TESTERS, steps
 from lossy import Cut, lossy
+from sandboxes import data_folder
 from stock import check_sound
 from test_judging import KEYS
 from tool import TIMEOUT
@@ -44,6 +45,7 @@ UNSHOWN: Final = (
     "invite: failed: every test code was redeemed or voided, but the run could not be shown: the "
     "result could not be written: No space left on device"
 )
+SIZES: Final = "must be a whole number from 3 to 100, in the digits 0-9"
 LEFT: Final = "select count(*) from public.redemption_codes where redeemed_at is null"
 UNUSED: Final = """
     select count(*) from public.redemption_codes
@@ -424,8 +426,7 @@ def test_kept_and_compared(invite: Invite, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--users", "2"), "--users must be from 3 to 100"),
-        (("--users", "101"), "--users must be from 3 to 100"),
+        *((("--users", size), f"--users {SIZES}\n") for size in ("2", "101", "x", "3.0", "-3")),
         (("--output", "there.json"), "there.json exists already"),
         (("--output", "-"), "--output names a file here"),
         (("--against", "there.json"), "there.json is no run that `invite smoke --output` kept"),
@@ -438,6 +439,22 @@ def test_refusals(invite_alone: Invite, options: tuple[str, ...], message: str) 
     done = invite_alone("--sandbox", "smoke", *options)
     assert (2, "") == (done.exit_code, done.stdout)
     assert message in done.stderr
+
+
+def test_more_than_the_sandbox_has(
+    invite_alone: Invite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A crowd that the help allows and the accounts do not is told how many there are."""
+    with data_folder(tmp_path_factory.mktemp("sandbox")) as folder:
+        env = {"XDG_DATA_HOME": str(folder)}
+        done = invite_alone("--sandbox", "smoke", "--users", "31", env=env)
+    failure, hint = done.stderr.splitlines()[-2:]
+    expected = "31 people need as many test accounts, and there are 30; nothing was changed"
+    assert (2, f"invite: bad input: {expected}") == (done.exit_code, failure)
+    assert "hint: --users takes 30 at most in the sandbox" == hint
+    assert "no more than there are test accounts" in " ".join(
+        invite_alone("smoke", "--help").stdout.split()
+    )
 
 
 @contextmanager

@@ -36,7 +36,8 @@ SIZES = (10, 20)
     "sizes",
     type=params.CROWD_SIZE,
     multiple=True,
-    help="So many people at once, 3 to 100; may be given several times.  [default: 10, then 20]",
+    help="So many people at once, 3 to 100, and no more than there are test accounts; may be given "
+    "several times.  [default: 10, then 20]",
 )
 @click.option(
     "--against",

@@ -84,7 +84,7 @@ class Trial:
             raise BadInput(
                 f"{max(self.sizes)} people need as many test accounts, and there are "
                 f"{len(found)}; {NOTHING_CHANGED}",
-                hint="--users takes fewer"
+                hint=f"--users takes {len(found)} at most in the sandbox"
                 if self.job.run.sandbox
                 else "[smoke] accounts in the settings names them; --users takes fewer",
             )
