@@ -398,11 +398,38 @@ def test_limits(invite: Invite, database: Database) -> None:
     )
     done = smoke(invite, settings=ENABLED | {"limits": {"points_open": 10}})
     assert (9, 0) == (done.exit_code, made(database))
+    fewer = "--users takes fewer people, 3 at least"
+    less = f"hint: points_open: more than the limit itself, so ask for less; {fewer}"
+    assert less == done.stderr.splitlines()[-1]
     crowds = ("--users", "3", "--users", "10")
     later = smoke(invite, *crowds, settings=ENABLED | {"limits": {"points_open": 10}})
     assert (9, 0) == (later.exit_code, made(database)), "no crowd redeems before all may"
     done = smoke(invite, settings=ENABLED | {"limits": {"codes_per_batch": 10}})
     assert (9, 0) == (done.exit_code, made(database))
+    bound = f"hint: codes_per_batch of [limits] in the settings is the bound; {fewer}"
+    assert bound == done.stderr.splitlines()[-1]
+
+
+def test_a_limit_reached_meanwhile(invite: Invite, database: Database) -> None:
+    """A limit that is reached between two crowds says what became of the first one's codes."""
+    database.execute(
+        "create function public.more() returns trigger language plpgsql as $$ begin"
+        " insert into public.redemption_codes (code_hash, code_mask, credits)"
+        " values (repeat('a', 64), 'JYOTISH-****-AAAA', 20)"
+        " on conflict do nothing; return null; end $$"
+    )
+    database.execute(
+        "create trigger more after insert on public.credit_transactions"
+        " for each row execute function public.more()"
+    )
+    crowds = ("--users", "3", "--users", "4")
+    done = smoke(invite, *crowds, settings=ENABLED | {"limits": {"points_open": 20}})
+    failure, hint = done.stderr.splitlines()[-2:]
+    told = "points_open: 20 of 20 used, 5 wanted, 5 too many"
+    expected = f"invite: over a limit: {told}; every test code was redeemed or voided"
+    assert (9, expected) == (done.exit_code, failure)
+    assert hint.endswith("; --users takes fewer people, 3 at least")
+    assert "to void" not in hint
 
 
 def test_kept_and_compared(invite: Invite, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from invite_admin.errors import (
 )
 from invite_admin.limits import Demand
 from invite_admin.model import UNUSED, Capability, Outcome
+from invite_admin.smoke.crowds import RACERS
 from invite_admin.smoke.people import codes_of
 from invite_admin.store import Batches
 
@@ -71,8 +72,9 @@ class Stock:
         Raises:
             OverLimit: One batch is too large, or all together would exceed a limit.
         """
-        _check_batch(max(counts), self.job.run.preferences.limits.codes_per_batch)
-        limits.check(store, self.job.run, Demand.of(sum(counts), POINTS))
+        with _naming_users():
+            _check_batch(max(counts), self.job.run.preferences.limits.codes_per_batch)
+            limits.check(store, self.job.run, Demand.of(sum(counts), POINTS))
         self.revocable = store.shape.ways[Capability.REVOKE].available
 
     @property
@@ -101,7 +103,7 @@ class Stock:
     def make(self, count: int) -> list[Code]:
         """Make the codes of one crowd, through the same store and limits as ``generate``."""
         run = self.job.run
-        with self._opened() as store:
+        with self._opened() as store, _naming_users():
             batches = Batches(store)
             batches.require_free(count)
             batches.begin()
@@ -195,6 +197,16 @@ class Stock:
     def _leave(self, line: str) -> None:
         self.left.append(line)
         self.job.run.say(line)
+
+
+@contextmanager
+def _naming_users() -> Iterator[None]:
+    """Let what is over a limit name the option that asks for less."""
+    try:
+        yield
+    except OverLimit as error:
+        fewer = f"--users takes fewer people, {RACERS} at least"
+        raise OverLimit(error.message, hint=f"{error.hint}; {fewer}") from None
 
 
 def _check_batch(count: int, most: int) -> None:
