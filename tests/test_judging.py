@@ -198,3 +198,11 @@ def test_the_tables() -> None:
     )
     assert ("10", "redeemed", "10", "10") in found[titles.index("Compared: people at once")].rows
     assert ("largest crowd that met it", "10 people at once") == found[-1].rows[-1]
+
+
+def test_samples() -> None:
+    """Looks that are milliseconds apart are told apart."""
+    looks = (Sample(10, 0.0, 3, 1, 2), Sample(10, 0.0614, 4, 0, 1))
+    found = sections(replace(run(), samples=looks), [], None)
+    (rows,) = [section.rows for section in found if section.title == "The server meanwhile"]
+    assert [("10", "0.000", "3", "1", "2"), ("10", "0.061", "4", "0", "1")] == list(rows)

@@ -439,7 +439,8 @@ def test_kept_and_compared(invite: Invite, tmp_path: Path) -> None:
     assert 0o600 == kept.stat().st_mode & 0o777
     document = json.loads(kept.read_bytes())
     assert [KEYS] == [list(tier) for tier in document["tiers"]]
-    assert document["samples"]
+    seconds = [sample["second"] for sample in document["samples"]]
+    assert 2 <= len(seconds) == len(set(seconds)), "a short crowd's two looks are told apart"
     same = smoke(invite, "--users", "3", "--against", str(kept))
     assert "yes: the conditions are the same" in same.stdout
     document["conditions"]["server_version"] = "9.6"

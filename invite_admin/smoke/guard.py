@@ -117,7 +117,7 @@ class Guard:
         """Look once, where this login may."""
         if self.not_sampled is not None:
             return
-        second = round(time.monotonic() - self._began, 1)
+        second = round(time.monotonic() - self._began, 3)
         try:
             with self._session.attempt():
                 self._session.raw(sa.text("select pg_stat_clear_snapshot()"))

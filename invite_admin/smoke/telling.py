@@ -84,8 +84,12 @@ def _measures(tier: Tier) -> Iterator[tuple[str, str]]:
 def _samples(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     if run.not_sampled is not None:
         return (), [(f"not sampled: {run.not_sampled}",)]
-    heads = ("people", "second", "connections", "waiting for a lock", "in a transaction")
-    return heads, [tuple(map(str, astuple(sample))) for sample in run.samples]
+    heads = ("people", "seconds", "connections", "waiting for a lock", "in a transaction")
+    rows = [
+        (str(tier), f"{second:.3f}", *map(str, counts))
+        for tier, second, *counts in map(astuple, run.samples)
+    ]
+    return heads, rows
 
 
 def _compared(run: Run, before: Run) -> Iterator[Section]:
