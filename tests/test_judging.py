@@ -13,7 +13,7 @@ from invite_admin.errors import BadInput
 from invite_admin.smoke.guard import Sample
 from invite_admin.smoke.judging import Answer, Attempt, Step, Tier, credited, judge, percentile
 from invite_admin.smoke.runs import Conditions, Run, differences, read_run
-from invite_admin.smoke.telling import sections
+from invite_admin.smoke.telling import judgement, sections
 
 KEYS: Final = [
     *("tier", "users", "attempts", "redeemed", "refused", "busy", "errors", "double"),
@@ -187,13 +187,24 @@ def test_differences() -> None:
     ] == differences(run(), other)
 
 
+def test_another_line() -> None:
+    """Another line is told beside the conditions; it makes no other judgement of them."""
+    same, other = run(), run(tier(10), tier(20))
+    assert "yes: the conditions are the same" == judgement(run(), same)
+    stricter = replace(run(), p95_seconds=0.5)
+    line = "the line was 2 s, now 0.5 s"
+    assert f"yes: the conditions are the same; {line}" == judgement(stricter, same)
+    expected = f"no, these conditions differ: tier (10, 20, now 10); {line}"
+    assert expected == judgement(stricter, other)
+
+
 def test_the_tables() -> None:
     """Two runs stand side by side; the last line names the largest crowd that met the line."""
     found = sections(run(), ["nothing"], replace(run(), p95_seconds=0.5))
     titles = [section.title for section in found]
     line = ("the line: 95 of 100 within", "0.5 s", "2 s")
     assert line == found[titles.index("Compared: conditions")].rows[-1]
-    assert ["yes: the conditions are the same"] == list(
+    assert ["yes: the conditions are the same; the line was 0.5 s, now 2 s"] == list(
         found[titles.index("Is it a before-and-after?")].rows[0]
     )
     assert ("10", "redeemed", "10", "10") in found[titles.index("Compared: people at once")].rows

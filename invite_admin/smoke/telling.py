@@ -124,11 +124,14 @@ def _minute(run: Run) -> str:
 
 
 def judgement(run: Run, before: Run) -> str:
-    """Say whether two runs may be compared as before and after."""
+    """Say whether two runs may be compared as before and after, and whether by one line."""
     found = differences(run, before)
-    if not found:
-        return "yes: the conditions are the same"
-    return f"no, these conditions differ: {'; '.join(found)}"
+    told = "yes: the conditions are the same"
+    if found:
+        told = f"no, these conditions differ: {'; '.join(found)}"
+    if run.p95_seconds == before.p95_seconds:
+        return told
+    return f"{told}; the line was {before.p95_seconds:g} s, now {run.p95_seconds:g} s"
 
 
 def _verdict(run: Run) -> Iterator[tuple[str, str]]:
