@@ -211,6 +211,22 @@ def test_the_tables() -> None:
     assert ("largest crowd that met it", "10 people at once") == found[-1].rows[-1]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "result"),
+    [
+        ((10, 20), "met"),
+        ((3, 10), "met"),
+        ((9, 3), "met, by 9 people; 10 were not tried"),
+        ((3, 20), "met, by 3 people; 10 were not tried"),
+        ((11,), "not judged: no crowd of up to 10 was tried"),
+    ],
+)
+def test_result(sizes: tuple[int, ...], result: str) -> None:
+    """The line is met by a crowd of its own size; what a smaller or a larger one tells is said."""
+    found = sections(run(*map(tier, sizes)), [], None)
+    assert ("result", result) in found[-1].rows
+
+
 def test_samples() -> None:
     """Looks that are milliseconds apart are told apart."""
     looks = (Sample(10, 0.0, 3, 1, 2), Sample(10, 0.0614, 4, 0, 1))

@@ -158,7 +158,11 @@ def test_a_report_for_people(invite: Invite, database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "result"), [("3", "met"), ("11", "not judged: no crowd of up to 10 was tried")]
+    ("users", "result"),
+    [
+        ("3", "met, by 3 people; 10 were not tried"),
+        ("11", "not judged: no crowd of up to 10 was tried"),
+    ],
 )
 def test_what_is_judged(invite: Invite, users: str, result: str) -> None:
     """The line is met by a crowd that it is drawn for; a larger one alone is not judged."""

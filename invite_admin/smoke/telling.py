@@ -139,7 +139,15 @@ def _verdict(run: Run) -> Iterator[tuple[str, str]]:
     for missed in run.missed:
         yield "MISSED", missed
     if not run.missed:
-        judged = any(tier.tier <= LINE for tier in run.tiers)
-        yield "result", "met" if judged else f"not judged: no crowd of up to {LINE} was tried"
+        yield "result", _result([tier.tier for tier in run.tiers if tier.tier <= LINE])
     most = "none" if run.largest is None else f"{run.largest} people at once"
     yield "largest crowd that met it", most
+
+
+def _result(judged: Sequence[int]) -> str:
+    """Say what it comes to that none of these crowds, for which the line is drawn, missed it."""
+    if not judged:
+        return f"not judged: no crowd of up to {LINE} was tried"
+    if LINE in judged:
+        return "met"
+    return f"met, by {max(judged)} people; {LINE} were not tried"
