@@ -47,7 +47,8 @@ def tier(size: int = 10, **values: Any) -> Tier:  # noqa: ANN401 - a value of an
 
 def run(*tiers: Tier) -> Run:
     """Return a run with these crowds."""
-    return Run("2030-01-01T12:00:00+00:00", CONDITIONS, 2.0, tiers or (tier(),))
+    began = "2030-01-01T12:00:00+00:00"
+    return Run(began, CONDITIONS, 2.0, tiers or (tier(),), connections=10)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_what_fails_a_run() -> None:
 def test_kept_and_read() -> None:
     """A kept run is read as it was, but for what no comparison needs."""
     kept = replace(run(), samples=(Sample(10, 0.0, 3, 1, 2),))
-    assert run() == read_run(kept.kept(), "FILE")
+    assert replace(run(), connections=0) == read_run(kept.kept(), "FILE")
     assert KEYS == list(json.loads(kept.kept())["tiers"][0])
 
 
@@ -225,6 +226,23 @@ def test_result(sizes: tuple[int, ...], result: str) -> None:
     """The line is met by a crowd of its own size; what a smaller or a larger one tells is said."""
     found = sections(run(*map(tier, sizes)), [], None)
     assert ("result", result) in found[-1].rows
+
+
+@pytest.mark.parametrize(
+    ("size", "connections", "told"),
+    [
+        (20, 10, "20 people at once, through 10 connections"),
+        (10, 4, "10 people at once, through 4 connections"),
+        (10, 10, "10 people at once"),
+        (3, 10, "3 people at once"),
+    ],
+)
+def test_shared_connections(size: int, connections: int, told: str) -> None:
+    """The last line says how many connections people had who had to wait for one."""
+    found = sections(replace(run(tier(size)), connections=connections), [], None)
+    assert ("largest crowd that met it", told) == found[-1].rows[-1]
+    had = f"the server lets in 100; these people had {connections} open"
+    assert ("connections", had) in found[0].rows
 
 
 def test_samples() -> None:

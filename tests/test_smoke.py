@@ -169,6 +169,9 @@ def test_what_is_judged(invite: Invite, users: str, result: str) -> None:
     done = smoke(invite, "--users", users)
     (told,) = [line for line in done.stdout.splitlines() if line.startswith("result ")]
     assert (0, result) == (done.exit_code, told.removeprefix("result").strip())
+    assert f"these people had {min(int(users), 10)} open" in done.stdout
+    shared = done.stdout.endswith(f" {users} people at once, through 10 connections\n")
+    assert (users == "11") == shared
 
 
 def test_without_the_guard(invite: Invite, database: Database) -> None:

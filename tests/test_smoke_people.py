@@ -139,3 +139,12 @@ def test_the_server_was_the_first_to_hang_up(
             for timer in set(threading.enumerate()) - before:
                 timer.join()
     assert [] == raised
+
+
+def test_the_most_that_were_open(database: Database) -> None:
+    """Counted are connections that are open at once, also where all are closed in between."""
+    connections = Pool(parameters_of(database.url("app_runtime")))
+    for count in (3, 2):
+        connections.warm(count)
+        connections.close()
+    assert 3 == connections.most

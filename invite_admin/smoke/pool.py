@@ -35,12 +35,17 @@ class Pool:
     Args:
         parameters: libpq's.
         size: How many at most.
+
+    Attributes:
+        most: The most that were open at once.
     """
 
     def __init__(self, parameters: Mapping[str, str], size: int = POOL) -> None:
         self._parameters, self.size = dict(parameters), size
         self._free = threading.Semaphore(size)
         self._idle: list[psycopg.Connection[Any]] = []
+        self._made: list[psycopg.Connection[Any]] = []
+        self._counting, self.most = threading.Lock(), 0
 
     @contextmanager
     def connection(self, seconds: float = WAIT) -> Iterator[psycopg.Connection[Any]]:
@@ -57,7 +62,7 @@ class Pool:
         try:
             with suppress(IndexError):
                 made = self._idle.pop()
-            made = made or self._connect(end - time.monotonic())
+            made = made or self._counted(self._connect(end - time.monotonic()))
             yield made
         finally:
             if made is not None and not made.closed:
@@ -103,6 +108,12 @@ class Pool:
             if error.sqlstate in BUSY or re.search(sqlstates.FULL, str(error)):
                 raise NoConnectionError from None
             raise
+
+    def _counted(self, new: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+        with self._counting:
+            self._made = [*(made for made in self._made if not made.closed), new]
+            self.most = max(self.most, len(self._made))
+        return new
 
 
 @contextmanager

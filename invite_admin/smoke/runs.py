@@ -29,7 +29,7 @@ class Conditions:
         host: The server's address.
         server_version: The server's version.
         max_connections: How many connections the server lets in.
-        pool: How many connections the people shared.
+        pool: How many connections the people shared at most.
         sandbox: Whether it was the sandbox.
     """
 
@@ -61,6 +61,7 @@ class Run:
         tiers: What became of each crowd, in the order in which they redeemed.
         samples: What the server was doing meanwhile.
         not_sampled: Why that is not known; None where it is.
+        connections: The most that the people had open at once; 0 in a run that was read.
     """
 
     began: str
@@ -69,6 +70,7 @@ class Run:
     tiers: tuple[Tier, ...]
     samples: tuple[Sample, ...] = ()
     not_sampled: str | None = None
+    connections: int = 0
 
     @property
     def missed(self) -> list[str]:
@@ -91,7 +93,7 @@ class Run:
 
 
 def read_run(data: bytes, name: str) -> Run:
-    """Read what ``kept`` returned; the samples are not needed again.
+    """Read what ``kept`` returned, but for what no comparison needs.
 
     Args:
         data: The file's content.

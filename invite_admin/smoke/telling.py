@@ -47,7 +47,7 @@ def _conditions(run: Run) -> Iterator[tuple[str, str]]:
     yield "server", f"{found.host}, PostgreSQL {found.server_version}"
     yield (
         "connections",
-        f"the server lets in {found.max_connections}; these people share {found.pool}",
+        f"the server lets in {found.max_connections}; these people had {run.connections} open",
     )
     yield "times", "from when a person has a connection; the wait for one is not counted"
     if found.sandbox:
@@ -140,8 +140,7 @@ def _verdict(run: Run) -> Iterator[tuple[str, str]]:
         yield "MISSED", missed
     if not run.missed:
         yield "result", _result([tier.tier for tier in run.tiers if tier.tier <= LINE])
-    most = "none" if run.largest is None else f"{run.largest} people at once"
-    yield "largest crowd that met it", most
+    yield "largest crowd that met it", _largest(run)
 
 
 def _result(judged: Sequence[int]) -> str:
@@ -151,3 +150,11 @@ def _result(judged: Sequence[int]) -> str:
     if LINE in judged:
         return "met"
     return f"met, by {max(judged)} people; {LINE} were not tried"
+
+
+def _largest(run: Run) -> str:
+    """Say it with the connections where people had to share them: the wait is not counted."""
+    if run.largest is None:
+        return "none"
+    shared = f", through {run.connections} connections" if run.connections < run.largest else ""
+    return f"{run.largest} people at once{shared}"

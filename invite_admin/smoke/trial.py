@@ -72,6 +72,7 @@ class Trial:
             tiers=tuple(tiers),
             samples=tuple(guard.samples),
             not_sampled=guard.not_sampled,
+            connections=people.pool.most,
         )
 
     def _look(self) -> tuple[list[Actor], datetime, tuple[str, str]]:
