@@ -24,6 +24,7 @@ USERS_URL_VARIABLE = "INVITE_SMOKE_DATABASE_URL"
 CONFIG_VARIABLE = "INVITE_CONFIG"
 LIBPQ_VARIABLES = ("PGHOST", "PGSERVICE", "PGDATABASE")
 LARGEST = 2**20  # bytes of a settings file
+_TWICE = re.compile(r"Cannot (overwrite|declare|mutate|redefine) |Duplicate ")  # as tomllib says it
 
 
 @dataclass(frozen=True)
@@ -179,13 +180,21 @@ def _read(path: Path) -> dict[str, Any]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise BadInput(f"settings file {shown}: cannot be read: {reason}") from None
     except tomllib.TOMLDecodeError as error:
-        place = re.search(r"line \d+, column \d+|end of document", str(error))
-        raise BadInput(
-            f"settings file {shown}: not TOML, at {place[0] if place else 'an unknown place'}"
-        ) from None
+        raise _no_toml(str(error), text, shown) from None
     except (RecursionError, ValueError):
         raise BadInput(f"settings file {shown}: not TOML that this tool reads") from None
     return _settings(document, lambda section, key: f"{shown}, line {_line(text, section, key)}")
+
+
+def _no_toml(said: str, text: str, shown: str) -> BadInput:
+    """Tell what the parser said by its place; the rest of it may repeat what the file holds."""
+    place = re.search(r"(?:line (\d+), column \d+|end of document)(?=\)$)", said)
+    if place and _TWICE.match(said):
+        line = place[1] or text.count("\n") + 1
+        return BadInput(f"settings file {shown}, line {line}: a key or section that is there twice")
+    return BadInput(
+        f"settings file {shown}: not TOML, at {place[0] if place else 'an unknown place'}"
+    )
 
 
 def _settings(document: dict[str, Any], place: Callable[[str, str], str]) -> dict[str, Any]:

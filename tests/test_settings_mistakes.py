@@ -150,7 +150,6 @@ def test_wrong_texts(tmp_path: Path, key: str, form: str, values: list[str]) -> 
     [
         ("actor = \n", "not TOML, at line 1, column 9"),
         ("[limits\n", "not TOML, at line 1, column 8"),
-        ('actor = "a@b"\nactor = "c@d"\n', "not TOML, at line 2, column 14"),
         ('note = "not-a-secret', "not TOML, at end of document"),
         ("a = " + "[" * 5_000, "not TOML that this tool reads"),
         ("a = " + "9" * 5_000, "not TOML that this tool reads"),
@@ -161,6 +160,27 @@ def test_wrong_texts(tmp_path: Path, key: str, form: str, values: list[str]) -> 
 def test_what_is_no_toml(tmp_path: Path, text: str | bytes, message: str) -> None:
     """A file that cannot be parsed is told by its place, and nothing of it is repeated."""
     assert f"settings file FILE: {message}" == refused(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('actor = "a@b"\nactor = "c@d"\n', 2),
+        ('actor = "a@b"\nactor = "c@d"', 2),
+        ('actor = "a@b"\n"actor" = "c@d"\ntimezone = "UTC"\n', 2),
+        ("[limits]\n[timeouts]\n[limits]\n", 3),
+        ("[limits]\n[timeouts]\n[limits]", 3),
+        ("\n['line 7, column 7']\n['line 7, column 7']\n", 3),
+        ("limits = {}\nlimits.points_per_code = 1", 2),
+        ("limits = {}\n[limits]\n", 2),
+        ("limits = {codes_per_batch = 1, codes_per_batch = 2}\n", 1),
+        ("limits.points_per_code = 1\n[limits]\n", 2),
+    ],
+)
+def test_what_is_there_twice(tmp_path: Path, text: str, line: int) -> None:
+    """A key or section that is given twice is told as that, by its line, and is not repeated."""
+    expected = f"settings file FILE, line {line}: a key or section that is there twice"
+    assert expected == refused(tmp_path, text)
 
 
 def test_the_hint_names_the_known_keys(tmp_path: Path) -> None:
