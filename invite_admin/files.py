@@ -149,10 +149,13 @@ def _failed(path: Path, why: str | None) -> Failed:
 
 
 def _exists(path: Path) -> BadInput:
+    a_file = not path.is_symlink() and path.is_file()  # a device, say, is not to be moved away
     return BadInput(
         f"{without_code(str(path))} exists already, and a result never overwrites "
         f"a file; {NOTHING_CHANGED}",
-        hint="name another file, or move that one away",
+        hint="name another file, or move that one away"
+        if a_file
+        else "name a file that does not exist yet",
     )
 
 

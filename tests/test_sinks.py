@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 EXISTS: Final = "exists already, and a result never overwrites a file; nothing was changed"
 
+NEW: Final = "name a file that does not exist yet"
+
 
 class Memory(io.BytesIO):
     """A standard output that keeps what it gets."""
@@ -86,23 +88,25 @@ def test_a_tight_umask_does_not_shut_the_owner_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "hint"),
     [
-        lambda path: path.write_text("mine"),
-        lambda path: path.mkdir(),
-        lambda path: path.symlink_to("nowhere"),
-        os.mkfifo,
+        (lambda path: path.write_text("mine"), "name another file, or move that one away"),
+        (lambda path: path.mkdir(), NEW),
+        (lambda path: path.symlink_to("nowhere"), NEW),
+        (lambda path: path.symlink_to("/dev/null"), NEW),
+        (lambda path: path.symlink_to(__file__), NEW),
+        (os.mkfifo, NEW),
     ],
-    ids=["file", "folder", "broken link", "pipe"],
+    ids=["file", "folder", "broken link", "link to a device", "link to a file", "pipe"],
 )
-def test_what_exists_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    """A file, a folder, a link or a pipe of that name is left alone, and told at once."""
+def test_what_exists_is_refused(tmp_path: Path, make: Callable[[Path], object], hint: str) -> None:
+    """What has that name is left alone, and told at once; only a file may be moved away."""
     path = tmp_path / "codes.csv"
     make(path)
     before = path.lstat()
     with pytest.raises(BadInput) as caught:
         files.NewFile(path)
-    assert f"{path} {EXISTS}" == caught.value.message
+    assert (f"{path} {EXISTS}", hint) == (caught.value.message, caught.value.hint)
     assert before.st_ino == path.lstat().st_ino
     assert [path] == list(tmp_path.iterdir())
 
