@@ -37,7 +37,7 @@ FUNCTIONS = {
 _QUERY = r"""
 with viewer as (
     select r.oid, r.rolname::text as name, r.rolname = current_user as login,
-           r.rolsuper or r.rolbypassrls as bypasses,
+           r.rolsuper as super, r.rolsuper or r.rolbypassrls as bypasses,
            r.rolname = session_user and session_user <> current_user as outside,
            pg_has_role(session_user, r.oid, :membership) as reachable
     from pg_catalog.pg_roles r
@@ -154,6 +154,7 @@ class Facts:
         forced: Admin functions whose owner row-level security is forced on.
         outer: The role that logged in; None where the session began as that one.
         demanded: Columns of the table that an INSERT must give a value.
+        superusers: Roles of ``roles`` that nothing is denied.
     """
 
     login: str
@@ -166,6 +167,7 @@ class Facts:
     forced: frozenset[str] = frozenset()
     outer: str | None = None
     demanded: tuple[str, ...] = ()
+    superusers: frozenset[str] = frozenset()
 
     def columns(self, kind: str) -> frozenset[str]:
         """Return the columns a relation has; none where it does not exist."""
@@ -221,6 +223,7 @@ def _facts(row: Any) -> Facts:  # noqa: ANN401 - a row of SQLAlchemy's
         forced=frozenset(f["name"] for f in row.functions if f["forced"]),
         outer=next((v["name"] for v in row.viewers if v["outside"]), None),
         demanded=tuple(row.demanded),
+        superusers=frozenset(v["name"] for v in row.viewers if v["super"]),
     )
 
 

@@ -11,7 +11,7 @@ from invite_admin.catalogue import AUDIT, AUTH, CODES
 from invite_admin.errors import Denied, InviteError
 from invite_admin.model import Capability
 from invite_admin.server import READ_ONLY, READ_ONLY_HINT
-from invite_admin.shape import Block
+from invite_admin.shape import CORRECT, Block, to_take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,14 +135,14 @@ def _role(shape: Shape, settings: Settings) -> Iterator[Finding]:
             level,
             "unknown_write_role",
             f"write_role {role} does not exist here",
-            "correct write_role in the settings, or INVITE_WRITE_ROLE",
+            CORRECT,
         )
     elif role and role not in facts.reachable:
         yield Finding(
             level,
             "write_role_denied",
             f"this login may not take the role {role}",
-            f"correct write_role; or, where it is meant, ask for: GRANT {role} TO YOUR_LOGIN",
+            to_take(role, facts),
         )
 
 

@@ -13,7 +13,7 @@ from invite_admin.admin import AUDIT_TABLE, REVOKED
 from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts
 from invite_admin.model import Capability
 from invite_admin.picking import Picker
-from invite_admin.shape import USERS_TABLE, Block, Shape, Way
+from invite_admin.shape import CORRECT, USERS_TABLE, Block, Shape, Way, to_take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,14 +168,13 @@ class _Judge(Picker):
             return Way(
                 block=Block.NO_ROLE,
                 reason=f"write_role {role} does not exist on this server",
-                ask="correct write_role in the settings or INVITE_WRITE_ROLE",
+                ask=CORRECT,
             )
         if role and role not in self.facts.reachable:
             return Way(
                 block=Block.ROLE_DENIED,
                 reason=f"this login may not take the write_role {role}",
-                ask=f"correct write_role; or, where it is meant, ask for: "
-                f"GRANT {role} TO YOUR_LOGIN",
+                ask=to_take(role, self.facts),
             )
         return self._ungranted(fits, reason, grant)
 

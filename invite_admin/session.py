@@ -209,7 +209,7 @@ def _role_refused(error: DBAPIError, role: str | None) -> errors.InviteError:
     if driver.sqlstate == "42501":
         return errors.Denied(
             f"this login may not take the role {role}; nothing was changed",
-            hint=f"correct write_role; or, where it is meant, ask for: GRANT {role} TO YOUR_LOGIN",
+            hint="correct write_role, or see what `invite check` says of it",
         )
     return sqlstates.translate(driver)
 

@@ -20,6 +20,9 @@ STEPS = {1: "base", 2: "revocable", 3: "audited"}
 USERS_TABLE = {IDENTITY: "identity.users", AUTH: "auth.users"}
 
 
+CORRECT = "correct write_role in the settings, or INVITE_WRITE_ROLE"
+
+
 class Block(StrEnum):
     """The kinds of reasons why something cannot be done."""
 
@@ -36,6 +39,13 @@ class Block(StrEnum):
     FORCED = "forced"
     NO_USERS = "no_users"
     NO_AUDIT = "no_audit"
+
+
+def to_take(role: str, facts: Facts) -> str:
+    """Return what to do about a role that the login may not take; a superuser is not asked for."""
+    if role in facts.superusers:
+        return CORRECT
+    return f"correct write_role; or, where it is meant, ask for: GRANT {role} TO YOUR_LOGIN"
 
 
 @dataclass(frozen=True)

@@ -235,3 +235,15 @@ def test_wrong_write_role(invite: Invite, role: str, why: str) -> None:
     done = invite("show", "JYOTISH-AAAA-BBBB", settings={"write_role": role})
     assert (6, True) == (done.exit_code, why in done.stderr), done.stderr
     assert "code_hash" not in done.stderr
+
+
+def test_a_superuser_as_write_role(invite: Invite, database: Database) -> None:
+    """Nobody is advised to ask for a superuser's rights, neither by a command nor by `check`."""
+    role = database.value("select current_user::text")
+    settings = {"write_role": role}
+    done = invite("show", "JYOTISH-AAAA-BBBB", settings=settings)
+    assert (6, True) == (done.exit_code, f"may not take the write_role {role}" in done.stderr)
+    hint = "correct write_role in the settings, or INVITE_WRITE_ROLE"
+    assert done.stderr.endswith(f"\nhint: {hint}\n")
+    found = invite("check", "--format", "json", settings=settings).json["findings"]
+    assert [hint] == [one["hint"] for one in found if one["code"] == "write_role_denied"]
