@@ -191,11 +191,21 @@ def test_another_actor(invite: Invite, database: Database) -> None:
 
 @steps(1, 2)
 def test_no_audit_log(invite: Invite, database: Database) -> None:
-    """Where no audit log can tell what an id made, it is not taken."""
-    for command in (with_id(), ["list", "--request-id", ID], ["stats", "--request-id", ID]):
+    """Where no audit log can tell what an id made, it is not taken, and what helps is named."""
+    said = (
+        "unsupported: `--request-id` is blocked here: this database has no audit log; "
+        "nothing was changed"
+    )
+    otherwise = "hint: name the codes by --created-since and --created-until, or by --note"
+    for command, hint in (
+        (with_id(), "hint: leave --request-id out"),
+        (["list", "--request-id", ID], otherwise),
+        (["stats", "--request-id", ID], otherwise),
+        (["update", "--request-id", ID, "--set-note", "x", "--yes"], otherwise),
+    ):
         done = invite(*command, login="owner")
         assert (5, "") == (done.exit_code, done.stdout), done.stderr
-        assert failure(done)[0].startswith("unsupported: `--request-id` is blocked here")
+        assert (said, hint) == failure(done)
     assert 0 == stored(database)
 
 

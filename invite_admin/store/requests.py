@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from invite_admin.admin import AUDIT_TABLE
-from invite_admin.errors import BadInput
+from invite_admin.errors import NOTHING_CHANGED, BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,8 @@ where request_id = :request_id and action = 'redemption_code.create'
   and actor_user_id = cast(:actor as uuid)
   and (cast(:ids as text[]) is null or target_id::text = any(cast(:ids as text[])))
 """
+
+_OTHERWISE = "name the codes by --created-since and --created-until, or by --note"
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ def made_under(
         BadInput: Several actors used the id.
     """
     if not shape.audit.available:
-        raise shape.audit.failure("`--request-id` is blocked here")
+        instead = _OTHERWISE if actor is None else "leave --request-id out"
+        way = replace(shape.audit, ask=shape.audit.ask or instead)
+        raise way.failure("`--request-id` is blocked here", f"; {NOTHING_CHANGED}")
     session.become(shape.audit.role)
     values = {"request_id": request_id, "actor": actor.id if actor else None, "limit": limit}
     made = [
@@ -83,7 +87,7 @@ def made_under(
     if len(actors) > 1:
         raise BadInput(
             f"that request id was used by several actors: {', '.join(actors)}; nothing was changed",
-            hint="name the codes by --created-since and --created-until, or by --note",
+            hint=_OTHERWISE,
         )
     return made
 
