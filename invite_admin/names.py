@@ -20,7 +20,11 @@ STDIN = "-"
 _PASTE = "paste codes, ids or masks, one a line; then press Enter, and Ctrl-D on a line of its own"
 LARGEST = 64 * 2**20  # bytes of a file of codes
 _BETWEEN = re.compile(r"[\s,]*")
-_HINT = f"a code ({FORM}), an id or a mask a line, or what `generate` wrote as csv, json or jsonl"
+_HEADINGS = ("code", "mask")  # of a single column; one of ids is csv
+_HINT = (
+    f"a code ({FORM}), an id or a mask a line, without comments, or what `generate` wrote as csv "
+    "(separated by commas), json or jsonl"
+)
 
 
 def read_arguments(words: Sequence[str]) -> list[Name]:
@@ -59,7 +63,7 @@ def read_file(path: Path | None) -> list[Name]:
     try:
         data = _bytes(path)
     except OSError as error:
-        raise BadInput(f"{source} cannot be read: {error.strerror}") from None
+        raise BadInput(f"{source} cannot be read: {error.strerror}; nothing was changed") from None
     if len(data) > LARGEST:
         raise BadInput(f"{source} is larger than {LARGEST // 2**20} MiB; nothing was changed")
     text = _decoded(data, source)
@@ -83,7 +87,10 @@ def _decoded(data: bytes, source: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{source}, line {line}: not UTF-8 text", hint=_HINT) from None
+        raise BadInput(
+            f"{source}, line {line}: not UTF-8 text; nothing was changed",
+            hint="save it as UTF-8, as plain text or csv",
+        ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -105,7 +112,9 @@ def _words(text: str, source: str) -> Iterator[tuple[int, str]]:
     elif _has_id(text.lstrip().partition("\n")[0]):
         yield from _of_csv(text, source)
     else:
-        yield from _lines(text)
+        for place, (line, word) in enumerate(_lines(text)):
+            if place > 0 or word.strip() not in _HEADINGS:
+                yield line, word
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -58,10 +58,12 @@ def test_what_list_wrote(database: Database, invite: Invite, form: str) -> None:
         pytest.param("\ufeff{0}\n{1}\n{2}\n", id="bom"),
         pytest.param("{0}\r\n{1}\r\n{2}\r\n", id="crlf"),
         pytest.param("\n\n  {0}  \n\t\n{1}\n{2}\n\n", id="blanks"),
+        pytest.param("code\r\n{0}\r\n{1}\r\n{2}\r\n", id="heading"),
+        pytest.param("\ufeff\nmask \n{0}\n{1}\n{2}\n", id="heading-bom"),
     ],
 )
 def test_plain_lines(database: Database, invite: Invite, frame: str) -> None:
-    """One name a line: text, id or mask; blank lines and line ends do not count."""
+    """One name a line: text, id or mask; blank lines, line ends and a heading do not count."""
     codes = [make(database) for _ in range(3)]
     lines = frame.format(codes[0].code, codes[1].id, codes[2].mask)
     (invite.folder / "names.txt").write_bytes(lines.encode())
@@ -104,7 +106,7 @@ def test_text_that_names_nothing(
         (b"[" * 100_000, "not JSON; nothing was changed"),
         (b"[1]", "line 1: no id; nothing was changed"),
         (b'{"code": "x"}', "line 1: no id; nothing was changed"),
-        (b"\xff\xfe\x00", "not UTF-8 text"),
+        (b"\xff\xfe\x00", "not UTF-8 text; nothing was changed"),
         (b"\x00\n", "line 1: no code, id or mask; nothing was changed"),
         (b'id\n"' + b"x" * 200_000, "not CSV"),
     ],
@@ -127,4 +129,5 @@ def test_file_that_cannot_be_read(invite_alone: Invite, path: str) -> None:
     done = invite_alone("revoke", "--from-file", path, "--yes")
     assert (2, "") == (done.exit_code, done.stdout)
     assert done.stderr.startswith(f"invite: bad input: {path} cannot be read: ")
+    assert done.stderr.endswith("; nothing was changed\n")
     assert 1 == len(done.stderr.splitlines())

@@ -104,7 +104,9 @@ def test_a_code_in_the_place_of_a_file(tmp_path: Path) -> None:
     """A code that was given as the file's name is not repeated."""
     with pytest.raises(BadInput) as caught:
         read_file(tmp_path / CODE)
-    expected = "(a name with a code in it) cannot be read: No such file or directory"
+    expected = (
+        "(a name with a code in it) cannot be read: No such file or directory; nothing was changed"
+    )
     assert expected == caught.value.message
 
 

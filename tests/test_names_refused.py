@@ -46,7 +46,8 @@ def table(rows: Sequence[Sequence[object]]) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\n", " \r\n\t\n", "\ufeff", "[]", " [ ] ", "id,code\n", "id\n\n"]
+    "text",
+    ["", "\n", " \r\n\t\n", "\ufeff", "[]", " [ ] ", "id,code\n", "id\n\n", "code\n", "\nmask"],
 )
 def test_an_empty_list(path: Path, text: str) -> None:
     """A file without a name is refused: no change of nothing is reported as done."""
@@ -67,6 +68,10 @@ def test_an_empty_list(path: Path, text: str) -> None:
         (f"id;code\n{ONE};{CODE}", 1),
         (f"ID,code\n{ONE},{CODE}", 1),
         (f"mask,code\n{MASK},{CODE}", 1),
+        (f"{CODE}\ncode\n", 2),
+        (f"code\ncode\n{CODE}\n", 2),
+        (f"Code\n{CODE}\n", 1),
+        (f"code,\n{CODE},\n", 1),
         (f"{CODE}\n{ONE}\n\x00\n", 3),
         ('"id', 1),
         ("x" * 3_000_000 + f"\n{CODE}", 1),
@@ -167,7 +172,23 @@ def test_what_is_no_json(path: Path, text: str, line: int) -> None:
 )
 def test_other_encodings(path: Path, data: bytes, line: int) -> None:
     """What is not UTF-8 is refused with its line, never guessed at."""
-    assert f"FILE, line {line}: not UTF-8 text" == refusal(path, data)
+    assert f"FILE, line {line}: not UTF-8 text; nothing was changed" == refusal(path, data)
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        (CODE.encode("utf-16"), "save it as UTF-8, as plain text or csv"),
+        (f"id;code\n{ONE};{CODE}".encode(), "csv (separated by commas)"),
+        (f"# a comment\n{CODE}".encode(), "a mask a line, without comments"),
+    ],
+)
+def test_what_helps(path: Path, data: bytes, hint: str) -> None:
+    """The hint names what a spreadsheet or a note to oneself does to a list of codes."""
+    path.write_bytes(data)
+    with pytest.raises(BadInput) as caught:
+        read_file(path)
+    assert hint in str(caught.value.hint)
 
 
 @PATIENT
