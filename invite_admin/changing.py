@@ -66,7 +66,8 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
     """Refuse what cannot be meant, and a question that nobody could answer."""
     if bool(chosen) == bool(named):
         how = "not both" if chosen else "one of the two is needed"
-        raise BadInput(f"name codes or give filters, {how}; nothing was changed")
+        hint = None if chosen else "give codes, `-` or --from-file FILE, or a filter such as --note"
+        raise BadInput(f"name codes or give filters, {how}; nothing was changed", hint=hint)
     if asks and named.piped:
         raise BadInput(
             "codes from standard input need --yes; nothing was changed",

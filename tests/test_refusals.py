@@ -157,7 +157,7 @@ def test_each_refusal(
         (["show", CODE, "--from-file", "x"], "name codes as arguments or by --from-file, not both"),
         (["show", CODE, "-"], "`-` (standard input) stands alone, without other codes"),
         (["show"], "name at least one code, id or mask, or `-` for standard input"),
-        (["update", CODE], "nothing to change: give --set-expires or --set-note"),
+        (["update", CODE], "no new value was given; nothing was changed"),
         (
             ["revoke"],
             "name codes or give filters, one of the two is needed; nothing was changed",
@@ -180,6 +180,21 @@ def test_options_that_exclude_each_other(
     """What cannot be meant together is refused before anything is read or sent."""
     code, out, err = told(capsys, tuple(arguments))
     assert (2, "", f"invite: bad input: {message}") == (code, out, err.splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["revoke"], "give codes, `-` or --from-file FILE, or a filter such as --note"),
+        (["update", "--set-note", "x"], "give codes, `-` or --from-file FILE, or a filter"),
+        (["update", CODE], "give --set-expires or --set-note, or both"),
+    ],
+    ids=["revoke", "update", "update CODE"],
+)
+def test_what_to_give(capsys: pytest.CaptureFixture[str], arguments: list[str], hint: str) -> None:
+    """A change that was not told what to change, or to what, says what can be given."""
+    _, _, err = told(capsys, tuple(arguments))
+    assert err.splitlines()[1].startswith(f"hint: {hint}")
 
 
 def test_control_characters_in_a_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_base_step(database: Database, invite: Invite) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ([], "nothing to change: give --set-expires or --set-note"),
+        ([], "no new value was given; nothing was changed"),
         (["--set-note", "x" * 501], "--set-note must have at most 500 characters"),
         (["--set-note", "a\x07b"], "--set-note must not hold control characters"),
         (["--set-note", "see jyotish-aaaa-bbbb"], "--set-note must not hold an invite code"),

@@ -12,7 +12,7 @@ from invite_admin.acting import Act
 from invite_admin.changes import Verb
 from invite_admin.changing import change_command
 from invite_admin.chosen import expiry
-from invite_admin.errors import BadInput
+from invite_admin.errors import NOTHING_CHANGED, BadInput
 from invite_admin.model import Capability, Change, Outcome
 
 if TYPE_CHECKING:
@@ -96,4 +96,7 @@ def command(*, set_expires: When | None, set_note: str | None) -> None:
     Example: invite update --note "friday testers" --set-expires 14d
     """
     if set_expires is None and set_note is None:
-        raise BadInput("nothing to change: give --set-expires or --set-note")
+        raise BadInput(
+            f"no new value was given; {NOTHING_CHANGED}",
+            hint="give --set-expires or --set-note, or both",
+        )
