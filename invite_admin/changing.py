@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import output, text
+from invite_admin import columns, output, text
 from invite_admin.acting import Acting
 from invite_admin.changes import Item, Plan, Usable
 from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, NotFound
 from invite_admin.job import Job
 from invite_admin.model import UNUSED, Capability, Status
 from invite_admin.options import as_command, filter_options, name_options, report_options
+from invite_admin.report import Report
 from invite_admin.spool import Spool
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from invite_admin.codes import Name
     from invite_admin.model import Group, Row
     from invite_admin.options import DatabaseCommand, Named
-    from invite_admin.report import Report
     from invite_admin.run import Run, Target
     from invite_admin.store import Store
 
@@ -159,9 +159,10 @@ class _Changing:
     def ask(self, plan: Plan, first: list[Row]) -> None:
         """Show the set and ask, with no transaction open."""
         usable, verb = plan.usable, self.act.verb
-        for row in first:
-            worth = text.counted(row.points, "point")
-            self.run.say(f"  {row.mask}  {worth:>14}  {row.note or ''}".rstrip())
+        shown = Report(columns.CODE, [astuple(row) for row in first])
+        style = output.Style(self.run.preferences.timezone)
+        for line in output.draw(shown, "table", style).splitlines():
+            self.run.say(line)
         if usable.count > len(first):
             self.run.say(f"  and {usable.count - len(first):,} more")
         if plan.left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,7 +49,7 @@ def test_acts_on_exactly_the_codes_shown(database: Database, invite: Invite, log
 
 
 def test_what_is_shown(database: Database, invite: Invite) -> None:
-    """Where it acts, count, points, the first twenty; and what cannot be changed."""
+    """Where it acts, count, points, the first twenty as `list` has them; and what is left out."""
     ids = make_many(database, 23)
     note = "update redemption_codes set note = 'number ' || (%s::int) where id = %s"
     for number, code_id in enumerate(ids, start=1):
@@ -59,11 +60,31 @@ def test_what_is_shown(database: Database, invite: Invite) -> None:
         screen.press("no\n")
         done = screen.end()
     assert ["on ", "login "] == [lines[0][:3], lines[1][:6]]
-    expected = [f"JYOTISH-****-AAAA 10 points number {n}" for n in range(1, 21)]
-    assert expected == [" ".join(line.split()) for line in lines[2:22]]
-    assert ["  and 3 more", "1 other cannot be changed, and will be reported"] == lines[22:24]
-    assert f"Revoke 23 codes worth 230 points{QUESTION}" == lines[24]
+    assert ["mask", "status", "points", "expires", "at", "note"] == lines[2].split()
+    expected = [f"JYOTISH-****-AAAA available 10 never number {n}" for n in range(1, 21)]
+    assert expected == [" ".join(line.split()) for line in lines[4:24]]
+    assert ["  and 3 more", "1 other cannot be changed, and will be reported"] == lines[24:26]
+    assert f"Revoke 23 codes worth 230 points{QUESTION}" == lines[26]
     assert (1, "") == (done.exit_code, done.stdout)
+
+
+def test_which_have_expired(database: Database, invite: Invite) -> None:
+    """Of each code it shows status and expiry, within 80 columns whatever the note."""
+    soon, past = datetime(2999, 1, 31, 9, tzinfo=UTC), datetime(2001, 1, 31, 9, tzinfo=UTC)
+    for expiry in (soon, past):
+        database.insert_code(expires_at=expiry, note="long " * 9 + "long" * 9)
+    options = ("--search", "long", "--set-expires", "never")
+    with terminal(invite, "update", *options) as screen:
+        lines = screen.read(QUESTION).splitlines()[2:-1]
+        screen.press("n\n")
+        screen.end()
+    shown = [" ".join(line.split()[1:6]) for line in lines if line.startswith("JYOTISH-")]
+    expected = {
+        "available 10 2999-01-31 09:00Z long",
+        "expired 10 2001-01-31 09:00Z long",
+    }
+    assert expected == set(shown)
+    assert 80 >= max(map(len, lines))
 
 
 @BOTH_WAYS
