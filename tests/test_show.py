@@ -152,7 +152,9 @@ def test_unknown(invite: Invite, database: Database) -> None:
     unknown = ["JYOTISH-FAKE-FAKE", stock.UNKNOWN_ID, "JYOTISH-****-0000"]
     done = invite("show", *unknown, "--format", "json")
     assert 3 == done.exit_code
-    assert "invite: not found: none of 3 codes is in this table" in done.stderr
+    assert "invite: not found: none of the 3 codes is in this table\n" in done.stderr
+    alone = invite("show", stock.UNKNOWN_ID, "--format", "json")
+    assert "invite: not found: that code is not in this table\n" in alone.stderr
     assert [(n, "no such code in this table") for n in (1, 2, 3)] == [
         (row["position"], row["reason"]) for row in done.json
     ]

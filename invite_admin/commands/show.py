@@ -54,7 +54,8 @@ def _report(store: Store, names: Sequence[Name], run: Run) -> Report:
     missing = sum(1 for f in found if not f.rows)
     verdict = None
     if missing == len(found):
-        verdict = NotFound(f"none of {text.counted(missing, 'code')} is in this table")
+        none = f"none of the {missing:,} codes is" if missing > 1 else "that code is not"
+        verdict = NotFound(f"{none} in this table")
     return Report(columns.SHOWN, rows, Layout.RECORDS, verdict=verdict)
 
 
