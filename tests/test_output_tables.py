@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
@@ -151,6 +152,17 @@ def test_numbers_for_people() -> None:
     report = Report((Column("n", Cell.NUMBER),), [(5,), (1_000_000,), (0.125,)])
     drawn = draw(report, "table", Style(UTC)).splitlines()
     assert ["        5", "1,000,000", "    12.5%"] == drawn[2:]
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [("table", ["yes", "no"]), ("markdown", ["| yes |", "| no  |"])],
+)
+def test_yes_and_no(form: str, shown: list[str]) -> None:
+    """People read yes or no where JSON has a boolean."""
+    report = Report((Column("on"),), [(True,), (False,)])
+    assert shown == draw(report, form, Style(UTC)).splitlines()[2:]
+    assert [{"on": True}, {"on": False}] == json.loads(draw(report, "json", Style(UTC)))
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])

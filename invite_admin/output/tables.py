@@ -164,6 +164,8 @@ def _shown(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a
         return column.blank
     if column.cell is Cell.TIME:
         return text.short_time(value, style.zone)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.1%}"
     if column.cell is Cell.NUMBER:
