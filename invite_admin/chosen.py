@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from invite_admin import text
-from invite_admin.errors import BadInput
+from invite_admin.errors import NOTHING_CHANGED, BadInput
 from invite_admin.model import Filters, Status
 from invite_admin.whens import NEVER
 
@@ -38,17 +38,19 @@ class Chosen:
         """Put the times on the server's clock, and say what was understood.
 
         Raises:
+            BadInput: They were created until before since.
             InviteError: A request id was given, and the audit log cannot tell what it made.
         """
         now = store.session.server.now
+        since, until = period(run, now, "created", self.created_since, self.created_until)
         return Filters(
             ids=None if self.request_id is None else store.made_under(self.request_id),
             status=self.status,
             note=self.note,
             search=self.search,
             points=self.points,
-            created_since=instant(run, now, "created since", self.created_since),
-            created_until=instant(run, now, "created until", self.created_until),
+            created_since=since,
+            created_until=until,
             expires_before=instant(run, now, "expires before", self.expires_before),
         )
 
@@ -60,6 +62,24 @@ def instant(run: Run, now: datetime, what: str, when: When | None) -> datetime |
     found = when.at(now)
     run.say(f"{what} {text.rfc3339(found, run.preferences.timezone)}")
     return found
+
+
+def period(
+    run: Run, now: datetime, what: str, since: When | None, until: When | None
+) -> tuple[datetime | None, datetime | None]:
+    """Put the two ends of a period on the server's clock and echo them; None stays None.
+
+    Raises:
+        BadInput: It ends before it begins.
+    """
+    begin = instant(run, now, f"{what} since", since)
+    end = instant(run, now, f"{what} until", until)
+    if begin and end and end < begin:
+        raise BadInput(
+            f"`{what} until` lies before `{what} since`, so nothing could fit; {NOTHING_CHANGED}",
+            hint="exchange the two times; a span such as 30d leads back from now",
+        )
+    return begin, end
 
 
 def expiry(run: Run, now: datetime, when: When | None) -> datetime | None:

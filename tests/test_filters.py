@@ -108,6 +108,35 @@ def test_echo(invite: Invite, database: Database) -> None:
     assert "created until 2030-01-02T00:00:00+08:00" in told
 
 
+@pytest.mark.parametrize(
+    ("command", "ends"),
+    [
+        (["list"], ("--created-since", "30d", "--created-until", "40d")),
+        (["stats"], ("--created-since", "2030-01-02T00:00:01Z", "--created-until", "2030-01-01")),
+        (["revoke", "--yes"], ("--created-since", "1d", "--created-until", "2020-01-01")),
+        (
+            ["update", "--set-note", "x", "--yes"],
+            ("--created-since", "1h", "--created-until", "1d"),
+        ),
+        (["redemptions"], ("--since", "1h", "--until", "1d")),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_period_that_ends_before_it_begins(
+    invite: Invite, database: Database, command: list[str], ends: tuple[str, ...]
+) -> None:
+    """Two times that were exchanged are told as that, and are no empty result."""
+    stock.make(database)
+    before = stock.snapshot(database)
+    done = invite(*command, *ends)
+    assert (2, "") == (done.exit_code, done.stdout)
+    what = "redeemed" if command == ["redemptions"] else "created"
+    said = f"`{what} until` lies before `{what} since`, so nothing could fit; nothing was changed"
+    hint = "exchange the two times; a span such as 30d leads back from now"
+    assert done.stderr.endswith(f"invite: bad input: {said}\nhint: {hint}\n")
+    assert before == stock.snapshot(database)
+
+
 @steps()
 def test_status(invite: Invite, database: Database) -> None:
     """A status may be given several times; codes of one of them are listed."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from invite_admin import columns, params
-from invite_admin.chosen import instant
+from invite_admin.chosen import instant, period
 from invite_admin.errors import BadInput
 from invite_admin.job import Job
 from invite_admin.model import Capability, Redemptions
@@ -52,12 +52,8 @@ class Question:
     def report(self, store: Store, limit: int | None) -> Report:
         """Return what there is now, the newest first; ``limit`` None means all."""
         run, now = self.job.run, store.session.server.now
-        wanted = replace(
-            self.wanted,
-            since=instant(run, now, "redeemed since", self.since),
-            until=instant(run, now, "redeemed until", self.until),
-        )
-        rows = store.reads.redemptions(wanted, limit=limit)
+        since, until = period(run, now, "redeemed", self.since, self.until)
+        rows = store.reads.redemptions(replace(self.wanted, since=since, until=until), limit=limit)
         return Report(columns.REDEEMED, rows, export=rows.export)
 
     def follow(self, interval: int, pause: Callable[[float], None]) -> Report:
