@@ -204,6 +204,16 @@ def test_refusals(invite_alone: Invite, options: tuple[str, ...], message: str) 
     assert done.stderr.startswith(f"invite: bad input: {message}"), done.stderr
 
 
+def test_a_watch_that_begins_in_the_future(invite: Invite, database: Database) -> None:
+    """It could tell of nothing until then; a report of that time is empty, and no refusal."""
+    stock.make(database, "redeemed")
+    done = invite("redemptions", "--watch", "--since", "2999-01-01")
+    assert (2, "") == (done.exit_code, done.stdout)
+    said = "--since lies in the future, so there is nothing to watch yet; nothing was changed"
+    assert f"\ninvite: bad input: {said}\nhint: the server's clock says 20" in done.stderr
+    assert 0 == invite("redemptions", "--since", "2999-01-01").exit_code
+
+
 def test_a_refused_watch_writes_nothing(invite: Invite, database: Database) -> None:
     """Not even the header of csv, where the table cannot be read."""
     for role in ("admin_runtime", "service_role"):

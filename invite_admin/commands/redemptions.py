@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from invite_admin import columns, params
+from invite_admin import columns, params, text
 from invite_admin.chosen import instant, period
-from invite_admin.errors import BadInput
+from invite_admin.errors import NOTHING_CHANGED, BadInput
 from invite_admin.job import Job
 from invite_admin.model import Capability, Redemptions
 from invite_admin.options import as_command, report_options
@@ -60,9 +60,24 @@ class Question:
         """Return what is redeemed from now on, the oldest first, without an end."""
         run = self.job.run
         watch = Watch(self._looks(), interval, pause, run.say)
-        watch.begin(lambda now: instant(run, now, "redeemed since", self.since))
+        watch.begin(self._start)
         run.say(f"watching, a look every {interval} s; Ctrl-C ends it")
         return Report(columns.REDEEMED, watch.rows())
+
+    def _start(self, now: datetime) -> datetime | None:
+        """Return from when on a watch tells, given the server's now; None means from now on.
+
+        Raises:
+            BadInput: That lies in the future.
+        """
+        run = self.job.run
+        since = instant(run, now, "redeemed since", self.since)
+        if since and since > now:
+            raise BadInput(
+                f"--since lies in the future, so there is nothing to watch yet; {NOTHING_CHANGED}",
+                hint=f"the server's clock says {text.rfc3339(now, run.preferences.timezone)}",
+            )
+        return since
 
     def _looks(self) -> Callable[[], AbstractContextManager[Look]]:
         """Return what opens a look; only the first one names where it acts."""
