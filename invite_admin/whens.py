@@ -19,6 +19,8 @@ _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
     r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
+_LAST_DAY = "9999-12-31"
+_LAST_ENDS = "counts the day whole, and the end of that day is past the year 9999"
 FORMS = "2026-12-31, 2026-12-31T18:00 (with Z or +08:00), 30d or 12h"
 
 
@@ -84,7 +86,8 @@ def read_when(text: str, meaning: Meaning, zone: tzinfo) -> When:
             naive = datetime.fromisoformat(match[1])
             return When(instant=_with_offset(naive, match[2]) if match[2] else _local(naive, zone))
     except OverflowError:
-        raise ValueError("lies outside the years 1 to 9999") from None
+        outside = "lies outside the years 1 to 9999"
+        raise ValueError(_LAST_ENDS if text == _LAST_DAY else outside) from None
     except ValueError as error:
         raise (
             error

@@ -34,8 +34,6 @@ def refusal(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> 
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
-        ("9999-12-31", EXPIRY),
-        ("9999-12-31", UNTIL),
         ("0001-01-01", SINCE),
         ("0001-01-01T07:59", EXPIRY),
         ("0001-01-01T00:00+01:00", EXPIRY),
@@ -45,6 +43,13 @@ def refusal(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> 
 def test_outside_the_years(text: str, meaning: Meaning) -> None:
     """An instant whose UTC lies outside the years 1 to 9999 is refused before connecting."""
     assert "lies outside the years 1 to 9999" == refusal(text, meaning)
+
+
+@pytest.mark.parametrize("meaning", [EXPIRY, UNTIL])
+def test_the_end_of_the_last_day(meaning: Meaning) -> None:
+    """The last day that there is ends where no year is left; any time of it can be named."""
+    assert refusal("9999-12-31", meaning).endswith("the end of that day is past the year 9999")
+    assert at("9999-12-31T23:59", meaning).startswith("9999-12-31T23:59")
 
 
 @pytest.mark.parametrize(
