@@ -38,14 +38,14 @@ class BadInput(InviteError):
 
 
 class NotFound(InviteError):
-    """Nothing that was asked for exists."""
+    """Nothing that was asked for exists; where `revoke` or `update` names codes, that is 4."""
 
     exit_code = 3
     word = "not found"
 
 
 class Conflict(InviteError):
-    """A code, or a request id, is not in the state that the command needs."""
+    """A named code or a request id is not in the state that the command needs, or not there."""
 
     exit_code = 4
     word = "conflict"
