@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from invite_admin.report import Column
 
 _DEFAULTS = {False: "false", (): "none"}
+WIDTH = 78  # columns that Click fills of a terminal of 80
 PAGE = Path(__file__).with_name("reference.md")
 KEYS: dict[str, Sequence[Column]] = {
     "generate": columns.GENERATED,
@@ -68,7 +69,7 @@ def page() -> str:
 
 
 def _commands(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name, terminal_width=80, **cli.context_settings)
+    context = click.Context(command, info_name=name, terminal_width=WIDTH, **cli.context_settings)
     yield f"### `{name}`\n\n```text\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
         for word in command.list_commands(context):

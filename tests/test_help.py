@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,10 +17,10 @@ from invite_admin.commands import _modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     Branch = tuple[tuple[str, ...], click.Command]
 
+REFERENCE: Final = Path(__file__).parents[1] / "docs/reference.md"
 EXTRA: Final = '''
 import click
 
@@ -76,6 +77,17 @@ def test_the_help_of_a_command(
     assert f"invite {' '.join(path)}" in told.out.partition("Example:")[2].replace(" --sandbox", "")
     assert [] == [line for line in told.out.splitlines() if len(line) > 80]
     assert str(command.help).isascii()
+
+
+@pytest.mark.parametrize("path", [(), *dict(TREE)], ids=" ".join)
+def test_the_help_is_in_the_reference(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference shows the help just as a terminal of 80 columns does."""
+    monkeypatch.setenv("COLUMNS", "80")
+    run([*path, "--help"])
+    heading = f"### `{' '.join(('invite', *path))}`"
+    assert f"{heading}\n\n```text\n{capsys.readouterr().out}```\n" in REFERENCE.read_text()
 
 
 @EVERY
