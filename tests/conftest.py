@@ -34,7 +34,8 @@ SLOW: Final = frozenset(
         *("test_bulk", "test_exports", "test_export_cells", "test_limits", "test_lock_budget"),
         *("test_connection_failures", "test_golden_pages", "test_login_settings"),
         *("test_generate_terms", "test_stats", "test_blind", "test_question", "test_demanded"),
-        *("test_migrations", "test_delivery", "test_progress"),
+        *("test_migrations", "test_delivery", "test_progress", "test_lost_commit"),
+        *("test_connection_words",),
     }
 )
 """Modules that take long, beside the suites; the whole check runs them too."""
