@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
 from batches import hashes, line, redeem_all
 from databases import LOGINS, hash_of
 from waiting import await_gone
@@ -28,6 +29,10 @@ BLIND: Final = """
 BATCHES: Final = "invite_admin.store.batches:Batches."
 COMMIT: Final = "invite_admin.session:Session.commit"
 Arm = tuple[str, str, str | float]
+BEFORE: Final[Arm] = (COMMIT, "before", "die")
+AFTER: Final[Arm] = (COMMIT, "after", "die")
+EITHER: Final = pytest.mark.parametrize("arm", [BEFORE, AFTER], ids=["not stored", "stored"])
+"""A run that died before its batch was stored, and one after."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ import pytest
 from batches import BOTH_WAYS, hashes, line, stored
 from databases import ACTOR, hash_of
 from faults.aftermath import (
+    AFTER,
+    BEFORE,
     CODES,
-    COMMIT,
+    EITHER,
     Arm,
     armed,
     check,
@@ -34,10 +36,7 @@ if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
-BEFORE: Final[Arm] = (COMMIT, "before", "die")
-AFTER: Final[Arm] = (COMMIT, "after", "die")
 SECOND: Final = "second@example.com"
-EITHER: Final = pytest.mark.parametrize("arm", [BEFORE, AFTER], ids=["not stored", "stored"])
 
 
 def second_admin(database: Database) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 from batches import BOTH_WAYS, hashes, line, stored
 from faults.aftermath import (
+    AFTER,
+    BEFORE,
     BLIND,
     CODES,
-    COMMIT,
+    EITHER,
     Arm,
     armed,
     check,
@@ -28,10 +30,6 @@ if TYPE_CHECKING:
 
     from databases import Database
     from tool import Invite, Result
-
-BEFORE: Final[Arm] = (COMMIT, "before", "die")
-AFTER: Final[Arm] = (COMMIT, "after", "die")
-EITHER: Final = pytest.mark.parametrize("arm", [BEFORE, AFTER], ids=["not stored", "stored"])
 
 
 def meanwhile(
