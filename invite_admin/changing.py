@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 def change_command(act: Act) -> Callable[[Callable[..., Any]], DatabaseCommand]:
     """Make a command that changes codes; the function it decorates only checks its own options."""
+    needs = (Capability.READ, act.verb.need)
 
     def decorate(function: Callable[..., Any]) -> DatabaseCommand:
         @click.option("--dry-run", is_flag=True, help="Say what would happen; change nothing.")
@@ -54,9 +55,8 @@ def change_command(act: Act) -> Callable[[Callable[..., Any]], DatabaseCommand]:
             _check(chosen, named, asks=not (yes or dry_run))
             names = named.read(run.say) if named else None
             changing = _Changing(run, act, target, names, chosen, own)
-            changing.run_it(dry_run=dry_run, yes=yes)
+            changing.run_it(needs, dry_run=dry_run, yes=yes)
 
-        needs = (Capability.READ, act.verb.need)
         return as_command(report_options(filter_options(name_options(callback))), needs)
 
     return decorate
@@ -77,10 +77,6 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
         raise BadInput("without a terminal to ask on, --yes is needed; nothing was changed")
 
 
-_NAMED = "the same command again shows each code's outcome"
-_FILTERED = "`invite list` shows the codes as they are; only where nothing was changed run it again"
-
-
 @dataclass(frozen=True)
 class _Changing:
     """One call of a changing command."""
@@ -92,9 +88,10 @@ class _Changing:
     chosen: Chosen
     own: dict[str, Any]
 
-    def run_it(self, *, dry_run: bool, yes: bool) -> None:
-        needs = (Capability.READ, self.act.verb.need)
-        job = Job(self.run, needs, self.target, _FILTERED if self.chosen else _NAMED)
+    def run_it(self, needs: tuple[Capability, ...], *, dry_run: bool, yes: bool) -> None:
+        listed = f"{self.run.command_line('list')} shows the codes as they are"
+        named = "the same command again shows each code's outcome"
+        job = Job(self.run, needs, self.target, listed if self.chosen else named)
         if dry_run:
             job.read(self.preview)
             return

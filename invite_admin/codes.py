@@ -162,14 +162,9 @@ def holds_code(text: str) -> bool:
     return _CODE.search(_fold(text)) is not None
 
 
-def without_code(name: str) -> str:
-    """Return the name of a file to show; one that has a whole code in it is not repeated."""
-    return "(a name with a code in it)" if holds_code(name) else name
-
-
 def shown_path(path: object) -> str:
-    """Return a path to show, likewise."""
-    return without_code(str(path))
+    """Return the name of a file to show; one that has a whole code in it is not repeated."""
+    return "(a name with a code in it)" if holds_code(str(path)) else str(path)
 
 
 def _fold(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from invite_admin.codes import without_code
+from invite_admin.codes import shown_path
 from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed
 
 if TYPE_CHECKING:
@@ -145,13 +145,13 @@ def _gone(path: Path) -> bool:
 
 
 def _failed(path: Path, why: str | None) -> Failed:
-    return Failed(f"{without_code(str(path))}: cannot be written: {why}")
+    return Failed(f"{shown_path(path)}: cannot be written: {why}")
 
 
 def _exists(path: Path) -> BadInput:
     a_file = not path.is_symlink() and path.is_file()  # a device, say, is not to be moved away
     return BadInput(
-        f"{without_code(str(path))} exists already, and a result never overwrites "
+        f"{shown_path(path)} exists already, and a result never overwrites "
         f"a file; {NOTHING_CHANGED}",
         hint="name another file, or move that one away"
         if a_file

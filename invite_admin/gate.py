@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from invite_admin.session import Session
 
-HEAVY = 100  # codes; work on more of them is heavy
+HEAVY = 100  # codes; work on more is heavy (how long a statement may take, the store says)
 TICKETS = PLACES + QUEUE
 PATIENCE = 8.0  # seconds that a job waits for a place
 _AGAIN = "come back in 2 s"

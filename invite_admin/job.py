@@ -143,9 +143,9 @@ class Job:
             InviteError: Nothing was stored.
             OutcomeUnknown: Whether it was is not known.
         """
+        assert report.batch is not None  # noqa: S101 - only batches are delivered
         store.session.settle()
-        if made := report.batch:
-            limits.hold(store, self.run, Demand.of(made.count, made.terms.points))
+        limits.hold(store, self.run, Demand.of(report.batch.count, report.batch.terms.points))
         self.run.truth = delivery.undone
         delivery.hand_over(report)
         try:
@@ -153,7 +153,7 @@ class Job:
         except errors.OutcomeUnknown:
             self.commits.settle(batches, report, delivery)
         self.run.truth = "the batch is stored"
-        self.run.record.counts = {"stored": report.batch.count if report.batch else 0}
+        self.run.record.counts = {"stored": report.batch.count}
 
     def _retried(self, work: Callable[[], Result]) -> Result:
         """Do it again where another transaction got in the way and nothing was delivered yet."""
@@ -180,7 +180,7 @@ class Job:
                     store, NOTHING_CHANGED, "whether the changes were stored is not known"
                 )
             except errors.OutcomeUnknown:
-                raise self.commits.unknown(self.looked_up) from None
+                raise self.commits.unknown(f"{self.looked_up}: all or nothing was done") from None
             self.run.truth = "the changes are stored"
             self.run.record.counts = dict(report.counts)
             return report

@@ -13,7 +13,7 @@ from invite_admin.admin import AUDIT_TABLE, REVOKED
 from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts
 from invite_admin.model import Capability
 from invite_admin.picking import Picker
-from invite_admin.shape import CORRECT, USERS_TABLE, Block, Shape, Way, to_take
+from invite_admin.shape import BY_FUNCTIONS, CORRECT, USERS_TABLE, Block, Shape, Way, to_take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,7 @@ class _Judge(Picker):
         seeing = self._way(Capability.READ)
         if seeing.refused:
             return seeing
-        return self._by_function(need) if self.step == 3 else self._direct(need)  # noqa: PLR2004
+        return self._by_function(need) if self.step == BY_FUNCTIONS else self._direct(need)
 
     def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
         fits = self._sees(CODES, columns)

@@ -9,7 +9,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from invite_admin.codes import FORM, Kind, Name, read_name, without_code
+from invite_admin.codes import FORM, Kind, Name, read_name, shown_path
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read_file(path: Path | None) -> list[Name]:
     Raises:
         BadInput: It cannot be read, holds something else, or holds no name at all.
     """
-    source = "standard input" if path is None else without_code(str(path))
+    source = "standard input" if path is None else shown_path(path)
     try:
         data = _bytes(path)
     except OSError as error:

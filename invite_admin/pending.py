@@ -152,8 +152,8 @@ def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
     if last != end_line(digest, lines - 1):
         raise BadInput(
             f"{shown} was changed since it was written; nothing was done",
-            hint="its codes may be live, so keep it: look for the batch with `invite list`, and "
-            "void it if it is there",
+            hint="its codes may be live, so keep it: look for the batch by its note or the hour, "
+            "and void it if it is there",
         )
     file.seek(0)
     line = file.readline()

@@ -10,7 +10,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from invite_admin.codes import Secret, without_code
+from invite_admin.codes import Secret, shown_path
 from invite_admin.errors import BadInput
 from invite_admin.keys import checked
 
@@ -172,7 +172,7 @@ def _content(path: Path) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    shown = without_code(str(path))
+    shown = shown_path(path)
     try:
         text = _content(path)
         document = tomllib.loads(text)

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 
 STEPS = {1: "base", 2: "revocable", 3: "audited"}
-
+BY_FUNCTIONS = 3  # the step from which on writes go through the functions
 USERS_TABLE = {IDENTITY: "identity.users", AUTH: "auth.users"}
-
-
 CORRECT = "correct write_role in the settings, or INVITE_WRITE_ROLE"
 
 
@@ -111,7 +109,7 @@ class Shape:
     @property
     def by_functions(self) -> bool:
         """Whether writes go through the admin functions."""
-        return self.step == 3  # noqa: PLR2004 - the audited step
+        return self.step == BY_FUNCTIONS
 
     @property
     def traced(self) -> bool:

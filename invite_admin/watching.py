@@ -73,7 +73,7 @@ class Watch:
         self._look, self._interval, self._pause, self._say = look, interval, pause, say
         self._known = Known()
         self._bound = datetime.min  # noqa: DTZ901 - `begin` sets it
-        self._failures = 0
+        self._wait = 0.0  # seconds of the last wait for a database that is away
 
     def begin(self, start: Callable[[datetime], datetime | None]) -> None:
         """Find out where to begin.
@@ -131,12 +131,11 @@ class Watch:
                     yield from use(look)
                 break
             except (Unavailable, Busy) as error:
-                wait = min(FIRST * 2**self._failures, LONGEST)
-                self._failures += 1
-                self._say(f"{error.message}; looking again in {_shown(wait)}")
-                self._pause(wait)
-        if self._failures:
-            self._failures = 0
+                self._wait = min(2 * self._wait, LONGEST) if self._wait else FIRST
+                self._say(f"{error.message}; looking again in {_shown(self._wait)}")
+                self._pause(self._wait)
+        if self._wait:
+            self._wait = 0.0
             self._say(back)
 
 

@@ -9,6 +9,8 @@ import termios
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from databases import ACTOR
+from hostile import failure
 from stock import check_sound, fill, make_many, revoked, snapshot
 from stopping import PATIENT, SIGNALS, stop
 from tool import TIMEOUT
@@ -46,6 +48,26 @@ def test_while_nobody_reads(
     truth = "nothing was changed" if verb == "list" else void
     assert f"invite: stopped: stopped by {named}; {truth}" == line
     assert before == snapshot(database)
+
+
+@pytest.mark.parametrize("how", ["by name", "by filter"])
+def test_a_change_that_cannot_be_told(database: Database, invite: Invite, how: str) -> None:
+    """It is stored, and the hint is a command for the same database that shows it."""
+    ids = make_many(database, 3)
+    chosen = ids if how == "by name" else ["--points", "10"]
+    same = ("--config", "own.toml")
+    (invite.folder / same[1]).write_text(f'actor = "{ACTOR}"\nwrite_role = "service_role"\n')
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = invite(*same, "revoke", *chosen, "--yes", stdout=full.fileno())
+    told, hint = failure(done)
+    assert (1, set(ids)) == (done.exit_code, revoked(database))
+    assert told.startswith("failed: the changes are stored, but the report could not be written: ")
+    if how == "by name":
+        assert "hint: the same command again shows each code's outcome" == hint
+        return
+    assert f"hint: invite {' '.join(same)} list shows the codes as they are" == hint
+    listed = invite(*same, "list", "--format", "json").json
+    assert ["revoked"] * 3 == [row["status"] for row in listed]
 
 
 @SIGNALS

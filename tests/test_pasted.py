@@ -173,14 +173,14 @@ def test_a_very_long_text_is_refused_at_once() -> None:
 def test_texts_that_hold_a_code(text: str) -> None:
     """A code is found inside a text, however it was pasted; a file's name is then not shown."""
     assert codes.holds_code(text)
-    assert "(a name with a code in it)" == codes.without_code(text)
+    assert "(a name with a code in it)" == codes.shown_path(text)
 
 
 @pytest.mark.parametrize("text", ["", MASK, ID, "JYOTISH-ABCD", "friday testers", "codes.csv"])
 def test_texts_that_hold_none(text: str) -> None:
     """A mask, an id or a part of a code is none."""
     assert not codes.holds_code(text)
-    assert text == codes.without_code(text)
+    assert text == codes.shown_path(text)
 
 
 @PATIENT

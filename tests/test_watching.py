@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOON: Final = datetime(2030, 1, 1, 12, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
-ENDLESS: Final = 100  # waits
+ENDLESS: Final = 2_000  # waits
 LADDER: Final = [30, 60, 120, 240, 480, 960, 1800, 1800]
 
 
@@ -102,6 +102,16 @@ def test_backoff(kind: type[InviteError]) -> None:
         back,
         "away again; looking again in 30 s",
     ] == beta.said
+
+
+def test_away_for_weeks() -> None:
+    """However often the database was away, the wait stays at 30 min."""
+    beta = Beta()
+    rows = beta.watch().rows()
+    beta.failures = [Unavailable("away") for _ in range(1_500)]
+    beta.redeem("a", NOON)
+    assert "a" == next(rows).id
+    assert [*LADDER[:6], *[1800] * 1_494] == beta.waits
 
 
 def test_away_at_the_beginning() -> None:

@@ -19,6 +19,7 @@ from invite_admin.catalogue import (
 )
 from invite_admin.judge import AUDITED, BASE, HIDEABLE, read_shape
 from invite_admin.settings import Settings
+from invite_admin.shape import BY_FUNCTIONS
 
 if TYPE_CHECKING:
     from invite_admin.shape import Shape
@@ -67,8 +68,9 @@ def offline(step: int) -> Stand:
     Args:
         step: 1 as the table's owner sees it; 3 as an operator's login with a write role does.
     """
-    facts = _audited() if step == 3 else _base()  # noqa: PLR2004 - the audited step
-    return _stand(facts, Settings(), ROLE if step == 3 else None)  # noqa: PLR2004 - likewise
+    if step == BY_FUNCTIONS:
+        return _stand(_audited(), Settings(), ROLE)
+    return _stand(_base(), Settings(), None)
 
 
 def _stand(facts: Facts, settings: Settings, role: str | None) -> Stand:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Result", "Store", "look"]
 
-MANY = 100  # codes from which on a statement may take longer
+MANY = 100  # codes; a statement about more may take longer (what is heavy, the gate says)
 LONG_STATEMENT = 900  # seconds
 _GIVING = {"note": "give --note", "expires_at": "give --expires"}
 

@@ -1,6 +1,6 @@
 """The two ways to write: straight into the table, or through the admin functions.
 
-Each method is one statement on a set of codes, run inside a savepoint by its caller.
+Each method changes one set of codes, in a savepoint of its caller, by as few statements as go.
 """
 
 from __future__ import annotations
