@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
+PAGES: Final = Path(__file__).parent.parent / "docs" / "operations"
 KEYS: Final = [*CODE_KEYS, "position", "reason"]
 AT: Final = r"\d{4}-\d\d-\d\d \d\d:\d\dZ"
 UNFIT: Final = "it must be typed with plain hyphens and letters"
@@ -97,6 +99,20 @@ def test_words(invite: Invite, database: Database) -> None:
     assert len(kinds) == len(told)
     for kind, reason in zip(kinds, told, strict=True):
         assert re.fullmatch(WORDS[kind], reason), reason
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.name)
+def test_what_the_page_explains(invite: Invite, database: Database, page: Path) -> None:
+    """Each reason begins with one row of the operations page, and each row with some reason."""
+    *_, table = re.findall(r"(?m)^\| `reason`.*\n\| ---.*\n((?:\|.*\n)+)", page.read_text("utf-8"))
+    beginnings = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()]
+    ids = [stock.make(database, kind).id for kind in WORDS]
+    for text in ("JYOTISH-FAKE-AAAA", "JYOTISH-EKAF-AAAA"):
+        database.insert_code(text)
+    told = reasons(invite, *ids, "JYOTISH-****-AAAA", stock.UNKNOWN_ID)
+    found = [[begin for begin in beginnings if reason.startswith(begin)] for reason in told]
+    assert [1] * len(told) == [len(fitting) for fitting in found], told
+    assert set(beginnings) == {begin for [begin] in found}
 
 
 SPANS: Final = {

@@ -126,7 +126,8 @@ def test_signals(invite: Invite, database: Database, number: int, exit_code: int
         assert process.stdout is not None
         assert process.stderr is not None
         told = process.stderr.read().decode()
-    said = "invite: stopped: stopped by SIGTERM; nothing was changed\n" if exit_code else ""
+    by_term = "invite: stopped: stopped by SIGTERM; nothing was changed\n"
+    said = by_term if exit_code else "the watch has ended\n"
     assert (exit_code, said) == (process.returncode, told)
 
 
@@ -137,7 +138,7 @@ def test_a_reader_who_leaves(invite: Invite, database: Database) -> None:
         assert process.stderr is not None
         process.stdout.close()
         process.wait(TIMEOUT)
-        assert (0, b"") == (process.returncode, process.stderr.read())
+        assert (0, b"the watch has ended\n") == (process.returncode, process.stderr.read())
     await_gone(database)
 
 

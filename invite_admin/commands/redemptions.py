@@ -147,6 +147,7 @@ def _redemptions(  # noqa: PLR0913 - one argument an option
     if target.form not in STREAMED:
         raise BadInput("--watch writes csv or jsonl, one line a redemption")
     question.job.follow(partial(question.follow, interval or INTERVAL))
+    run.say("the watch has ended")
 
 
 command = as_command(report_options(_redemptions), NEEDS)
