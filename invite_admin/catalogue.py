@@ -30,8 +30,9 @@ FUNCTIONS = {
 # A viewer is a role whose eyes are asked for: the one that the session began as, the one that
 # logged in where ALTER ROLE … SET role made that another, the write role, and where none is set
 # every role the login could take: SET ROLE asks about session_user, whoever the role is now.
-# Rows may be hidden where row security is active for the viewer unless a permissive policy for
-# SELECT applies to it whose qualification is plainly `true`, and no restrictive one applies too.
+# A deed is closed where row security is active for the viewer, so that rows may be hidden, left out
+# or refused, unless a permissive policy for that deed applies to it whose conditions are plainly
+# `true`, and no restrictive one applies too.
 # A column is demanded where an INSERT must name it: where a trigger runs before each inserted row
 # (the three bits of tgtype) that may fill it, so then none is.
 _QUERY = r"""
@@ -56,19 +57,26 @@ with viewer as (
     join pg_catalog.pg_namespace n on n.nspname = k.schema_name
     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = k.table_name
 ), policy as (
-    select p.polrelid, v.oid as viewer,
-           bool_or(p.polpermissive and pg_get_expr(p.polqual, p.polrelid) = 'true') as opens,
-           bool_or(not p.polpermissive) as restricts
+    select p.polrelid, v.oid as viewer, deed.letter
     from pg_catalog.pg_policy p cross join viewer v
-    where p.polcmd in ('r', '*')
-      and exists (select from unnest(p.polroles) as granted (role)
+    cross join lateral (select pg_get_expr(p.polqual, p.polrelid) as found,
+                               pg_get_expr(coalesce(p.polwithcheck, p.polqual), p.polrelid) as made
+    ) rows
+    join (values ('s', 'r'), ('i', 'a'), ('u', 'w')) deed (letter, command)
+      on p.polcmd in (deed.command::"char", '*')
+    where exists (select from unnest(p.polroles) as granted (role)
                   where case when granted.role = 0 then true
                              else pg_has_role(v.oid, granted.role, 'usage') end)
-    group by p.polrelid, v.oid
+    group by p.polrelid, v.oid, deed.letter
+    having bool_and(p.polpermissive)
+       and bool_or((deed.letter = 'i' or rows.found = 'true')
+                   and (deed.letter = 's' or rows.made = 'true'))
 ), sight as (
     select r.kind, v.name,
-           rls.active, rls.active and (not coalesce(p.opens, false) or coalesce(p.restricts, false))
-               as hidden,
+           (select coalesce(string_agg(letter, ''), '') from unnest(array['s', 'i', 'u']) letter
+            where rls.active
+              and not exists (select from policy p where p.polrelid = r.oid and p.viewer = v.oid
+                              and p.letter = letter.letter)) as closed,
            has_schema_privilege(v.oid, r.schema, 'usage') as usage,
            (select jsonb_object_agg(attname, concat(
                        case when has_column_privilege(v.oid, r.oid, attnum, 'select')
@@ -84,7 +92,6 @@ with viewer as (
         select r.relrowsecurity and not v.bypasses
                and (r.relforcerowsecurity or not pg_has_role(v.oid, r.relowner, 'usage')) as active
     ) rls
-    left join policy p on p.polrelid = r.oid and p.viewer = v.oid
 ), demanded as (
     select a.attname::text as name
     from relation r join pg_catalog.pg_attribute a on a.attrelid = r.oid
@@ -121,16 +128,20 @@ class Sight:
     """What one role may do with one relation.
 
     Attributes:
-        active: Whether row-level security is active for it.
-        hidden: Whether row-level security may hide rows from it.
+        closed: The letters, as in ``columns``, of what row-level security may keep it from: then
+            rows may be hidden, left out or refused.
         usage: Whether it may use the schema.
         columns: Column name to the letters s (select), i (insert), u (update) it has there.
     """
 
-    active: bool
-    hidden: bool
+    closed: str
     usage: bool
     columns: Mapping[str, str]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether row-level security may hide rows from it."""
+        return "s" in self.closed
 
     def lacks(self, letter: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of ``columns`` on which it does not have the privilege."""
@@ -229,8 +240,7 @@ def _facts(row: Any) -> Facts:  # noqa: ANN401 - a row of SQLAlchemy's
 
 def _sight(found: dict[str, Any]) -> Sight:
     return Sight(
-        active=found["active"],
-        hidden=found["hidden"],
+        closed=found["closed"],
         usage=found["usage"],
         columns=found["columns"] or {},
     )

@@ -164,7 +164,7 @@ def _hash(shape: Shape) -> Iterator[Finding]:
             "note",
             "hash_readable",
             "this login reads hash and mask side by side, and both together are the code",
-            "prefer a login that reads every column but code_hash",
+            "prefer a login that reads every column but code_hash, and a write_role that reads it",
         )
     yield Finding(
         "note",

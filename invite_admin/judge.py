@@ -31,6 +31,11 @@ AUDITED = (
     "created_at",
 )
 HIDEABLE = ("code_hash", "created_by")  # a login may be kept from them and still list
+_WRITTEN = {  # without a function: the privilege by its letter, and on which columns
+    Capability.GENERATE: ("i", INSERTED),
+    Capability.UPDATE: ("u", UPDATED),
+    Capability.REVOKE: ("u", REVOKED),
+}
 _FUNCTION_OF = {
     Capability.GENERATE: catalogue.CREATE,
     Capability.UPDATE: catalogue.UPDATE,
@@ -114,7 +119,8 @@ class _Judge(Picker):
             return hidden
         lacking = self._sight(self.facts.login).lacks("s", columns)
         grant = self.facts.grant(f"SELECT ({', '.join(lacking)})", CODES, self.name)
-        return self._lacking(fits, reason or f"this login may not read {', '.join(lacking)}", grant)
+        barred = reason or f"this login may not read {', '.join(lacking)}"
+        return self._lacking(fits, barred, grant, "s")
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
@@ -142,26 +148,29 @@ class _Judge(Picker):
                 "not know",
                 ask="ask the application's team for a default there",
             )
-        letter, columns = (
-            ("i", INSERTED)
-            if need is Capability.GENERATE
-            else ("u", REVOKED if need is Capability.REVOKE else UPDATED)
-        )
+        letter, columns = _WRITTEN[need]
+
+        def granted(role: str) -> bool:
+            sight = self._sight(role)
+            return not sight.lacks("s", ("id", "redeemed_at")) and not sight.lacks(letter, columns)
 
         def fits(role: str) -> bool:
-            sight = self._sight(role)
-            seen = not sight.lacks("s", ("id", "redeemed_at"))
-            return not sight.active and seen and not sight.lacks(letter, columns)
+            return granted(role) and not set(letter + "s") & set(self._sight(role).closed)
 
         if role := self._pick(fits):
             return self._chosen(role, "direct")
+        if self._pick(granted):
+            return self._kept_from(fits)
         wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
         verb = "INSERT" if letter == "i" else "UPDATE"
         given = f"{verb} ({', '.join(wanted)})"
         grant = self.facts.grant(given, CODES, self.name, self.settings.write_role)
-        return self._lacking(fits, self._barred(f"{verb.lower()} {', '.join(columns)}"), grant)
+        barred = self._barred(f"{verb.lower()} {', '.join(columns)}")
+        return self._lacking(fits, barred, grant, letter + "s")
 
-    def _lacking(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
+    def _lacking(
+        self, fits: Callable[[str], bool], reason: str, grant: str, letters: str = ""
+    ) -> Way:
         """Return the block: no such role, no right to take it, or no grant."""
         role = self.settings.write_role
         if role and role not in self.facts.roles:
@@ -176,7 +185,7 @@ class _Judge(Picker):
                 reason=f"this login may not take the write_role {role}",
                 ask=to_take(role, self.facts),
             )
-        return self._ungranted(fits, reason, grant)
+        return self._ungranted(fits, reason, grant, letters)
 
     def _actor(self, users: str) -> Way:
         columns, name = _USERS[users], USERS_TABLE[users]

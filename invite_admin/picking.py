@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from invite_admin.settings import Settings
 
 
+_SHOWS = "a policy that shows this login every row"
+_OPENS = "policies that let this login read and write every row"
+
+
 class Picker:
     """Chooses among the roles of one set of facts.
 
@@ -62,12 +66,27 @@ class Picker:
             reason=f"row-level security may hide {whose} from this login, so no answer would be "
             "complete",
             ask=self._role_to_set(self._sees(kind, columns))
-            or "ask for a policy that shows this login every row, "
-            "or for a role that sees all of them",
+            or f"ask for {_SHOWS}, or for a role that sees all of them",
         )
 
-    def _ungranted(self, fits: Callable[[str], bool], reason: str, grant: str) -> Way:
-        ask = self._role_to_set(fits) or f"ask for: {grant}"
+    def _kept_from(self, fits: Callable[[str], bool]) -> Way:
+        """Return the block of whoever may write by its grants, but not by the table's policies."""
+        return Way(
+            block=Block.ROWS_CLOSED,
+            reason="row-level security may refuse rows that this login writes, or leave some out",
+            ask=self._role_to_set(fits)
+            or f"ask for {_OPENS}, or for a role that row-level security does not bind",
+        )
+
+    def _ungranted(
+        self, fits: Callable[[str], bool], reason: str, grant: str, letters: str = ""
+    ) -> Way:
+        """Return the block of whoever lacks a GRANT, and policies for these letters as well."""
+        ask = f"ask for: {grant}"
+        if all(set(letters) & set(self._sight(role).closed) for role in self._roles()):
+            more = _SHOWS if letters == "s" else _OPENS
+            ask = f"{ask}; row-level security is on: also for {more}"
+        ask = self._role_to_set(fits) or ask
         return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant)
 
     def _role_to_set(self, fits: Callable[[str], bool]) -> str | None:

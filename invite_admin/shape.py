@@ -28,6 +28,7 @@ class Block(StrEnum):
     OTHER_TABLE = "other_table"
     NO_REVOKE_COLUMNS = "no_revoke_columns"
     ROWS_HIDDEN = "rows_hidden"
+    ROWS_CLOSED = "rows_closed"
     NO_GRANT = "no_grant"
     NO_FUNCTION = "no_function"
     OTHER_FUNCTION = "other_function"

@@ -197,3 +197,72 @@ def test_audit_log_hidden_from_all(invite: Invite, database: Database) -> None:
     for command in ("list", "generate --count 1 --points 1"):
         done = invite(*command.split(), "--request-id", "x")
         assert (6, "", True) == (done.exit_code, done.stdout, why in done.stderr)
+
+
+EVERY: Final = f"create policy w on {TABLE} to invite_test_blind using (true) with check (true)"
+NARROW: Final = f"create policy x on {TABLE} as restrictive"
+WRITES: Final = {
+    "only seen": (OPEN, set()),
+    "every deed": (EVERY, {"generate", "update", "revoke"}),
+    "every deed, its condition said once": (
+        f"create policy w on {TABLE} using (true)",
+        {"generate", "update", "revoke"},
+    ),
+    "only made": (f"{OPEN}; create policy w on {TABLE} for insert with check (true)", {"generate"}),
+    "only changed": (
+        f"{OPEN}; create policy w on {TABLE} for update using (true)",
+        {"update", "revoke"},
+    ),
+    "changed to some rows": (
+        f"{OPEN}; create policy w on {TABLE} for update using (true) with check (note is null)",
+        set(),
+    ),
+    "not every row": (
+        f"{EVERY}; {NARROW} for insert with check (note is null)",
+        {"update", "revoke"},
+    ),
+    "hidden": (f"create policy w on {TABLE} for insert with check (true)", None),
+}
+
+
+@pytest.mark.parametrize("database", [2], indirect=True, ids=["step2"])
+@pytest.mark.parametrize("name", WRITES)
+def test_policies_for_writing(invite: Invite, database: Database, name: str) -> None:
+    """Who may write by its grants writes only where the policies let through every row."""
+    policies, able = WRITES[name]
+    for statement in policies.split(";"):
+        database.execute(statement)
+    ids = [stock.make(database).id for _ in range(2)]
+    commands = {
+        "generate": ("generate", "--count", "2", "--points", "1", "--note", "x"),
+        "update": ("update", ids[0], "--set-note", "x", "--yes"),
+        "revoke": ("revoke", ids[1], "--yes"),
+    }
+    for verb, command in commands.items():
+        before = stock.snapshot(database)
+        done = invite(*command, login="blind")
+        if able is not None and verb in able:
+            assert 0 == done.exit_code, done.stderr
+            continue
+        assert (6 if able is None else 5, "") == (done.exit_code, done.stdout)
+        assert before == stock.snapshot(database)
+        if able is not None:
+            assert "row-level security may refuse rows that this login writes" in done.stderr
+            assert "hint: ask for policies that let this login read and write" in done.stderr
+    made = database.value(f"select count(*) from {TABLE} where note = 'x'")
+    assert made == 2 * ("generate" in (able or ())) + ("update" in (able or ()))
+
+
+@pytest.mark.parametrize("database", [2], indirect=True, ids=["step2"])
+def test_policies_are_asked_for_at_once(invite: Invite, database: Database) -> None:
+    """Who lacks grants and policies is told of both, and no third thing is missing then."""
+    database.execute(f"revoke select, insert, update on {TABLE} from invite_test_blind")
+    found = invite("check", "--format", "json", login="blind")
+    hints = [f["hint"] for f in found.json["findings"] if f["code"].endswith("_blocked")]
+    assert (5, 5) == (found.exit_code, len(hints))
+    for hint in hints:
+        grant, policies = hint.removeprefix("ask for: ").split("; row-level security is on: ")
+        assert "polic" in policies
+        database.execute(grant.replace("YOUR_LOGIN", "invite_test_blind"))
+    database.execute(EVERY)
+    assert 0 == invite("check", login="blind").exit_code

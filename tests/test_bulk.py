@@ -220,9 +220,9 @@ create policy all_of_it on public.redemption_codes using (true) with check (true
 @pytest.mark.parametrize("database", [2], indirect=True)
 def test_copy_refused(database: Database) -> None:
     """Where row-level security refuses COPY the codes go by INSERT, each piece without a try."""
+    for statement in FORCE.strip().splitlines():
+        database.execute(statement)
     with opened(settings_of(database, "owner")) as store:
-        for statement in FORCE.strip().splitlines():
-            database.execute(statement)
         rows: list[int] = []
         batch = Batches(store).make(BULK, PLAIN, rows.append)
         store.session.settle()

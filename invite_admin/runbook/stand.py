@@ -119,4 +119,4 @@ def _audited() -> Facts:
 
 
 def _open(columns: dict[str, str]) -> Sight:
-    return Sight(active=False, hidden=False, usage=True, columns=columns)
+    return Sight(closed="", usage=True, columns=columns)
