@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from invite_admin import errors
 from invite_admin.bounds import TimeUp, bounded
 from invite_admin.codes import shown_path
-from invite_admin.text import after
+from invite_admin.text import made_at
 
 if TYPE_CHECKING:
     from invite_admin.delivery import Delivery
@@ -81,9 +81,7 @@ class Commits:
         if delivery.kept is not None:
             return self.run.command_line("generate", "--resume", shown_path(delivery.kept))
         assert report.batch is not None  # noqa: S101 - only batches are delivered
-        began = report.batch.created_at
-        bounds = ("--created-since", began.isoformat(), "--created-until", after(began))
-        return self.run.command_line("list", *bounds)
+        return self.run.command_line("list", *made_at(report.batch.created_at))
 
 
 def _with(message: str, undone: str) -> str:

@@ -46,20 +46,33 @@ class Wanted:
         if not made:
             return
         count = batches.made_count(self.request_id)
-        chosen = ("--request-id", self.request_id, *output.telling(count))
+        row = next(iter(batches.rows(made).values()), None)
+        chosen: tuple[str, ...] = ("--request-id", self.request_id)
+        if row and isinstance(row.created_at, datetime) and batches.shared(self.request_id):
+            chosen = text.made_at(row.created_at)
+        chosen = (*chosen, *output.telling(count))
         shows = run.command_line("list", *chosen)
-        differing = self._differing(made[0], next(iter(batches.rows(made).values()), None), count)
+        differing = self._differing(made[0], row, count)
         if differing:
             raise BadInput(
                 "that request id made a batch with another "
                 f"{' and another '.join(differing)}; nothing was made",
                 hint=f"take another --request-id; {shows} shows that batch",
             )
+        already = f"{text.counted(count, 'code')} already, {self._end(run, made[0])}"
         raise Conflict(
-            f"that request id made {text.counted(count, 'code')} already; their text cannot "
-            "be shown again, but for a FILE.pending that was left; nothing was made",
+            f"that request id made {already}; "
+            "their text cannot be shown again, but for a FILE.pending that was left; "
+            "nothing was made",
             hint=f"{shows} shows them; {run.command_line('revoke', *chosen)} voids them",
         )
+
+    def _end(self, run: Run, made: Made) -> str:
+        """Say when what was made expires: a span or no expiry is not compared."""
+        found = _instant(made.values.get("expires_at"))
+        if found is None:
+            return "which never expire"
+        return f"which expire at {text.rfc3339(found, run.preferences.timezone)}"
 
     def _differing(self, made: Made, row: Row | None, count: int) -> list[str]:
         """Name what the id made otherwise than it is wanted now."""

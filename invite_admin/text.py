@@ -63,9 +63,13 @@ def short_time(value: datetime | str, zone: tzinfo) -> str:
     return _in(value, zone).isoformat(sep=" ", timespec="minutes").replace("+00:00", "Z")
 
 
-def after(instant: datetime) -> str:
-    """Write the first instant after one; the server counts microseconds."""
-    return (instant + timedelta(microseconds=1)).isoformat()
+def made_at(instant: datetime) -> tuple[str, str, str, str]:
+    """Write the filter that chooses what was made at one instant, as all of a batch is.
+
+    The server counts microseconds.
+    """
+    after = instant + timedelta(microseconds=1)
+    return "--created-since", instant.isoformat(), "--created-until", after.isoformat()
 
 
 def counted(count: int, thing: str) -> str:

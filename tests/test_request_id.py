@@ -77,7 +77,8 @@ def test_used(invite: Invite, database: Database) -> None:
     done = invite(*with_id(*TERMS, "--format", "json"))
     assert (4, "", 5) == (done.exit_code, done.stdout, stored(database))
     told, hint = failure(done)
-    assert "conflict: that request id made 5 codes already" in told
+    ends = "which expire at 2999-01-01T00:00:00+00:00"
+    assert f"conflict: that request id made 5 codes already, {ends}; their text" in told
     assert "their text cannot be shown again" in told
     assert told.endswith("; nothing was made")
     assert hint is not None
@@ -179,14 +180,21 @@ def test_another_actor(invite: Invite, database: Database) -> None:
     """An id is its actor's own; as a filter it names nobody's codes where two have used it."""
     env = second_admin(database)
     assert 0 == invite(*with_id()).exit_code
-    assert 0 == invite(*with_id(count=3), env=env).exit_code
-    assert 8 == stored(database)
+    second = invite(*with_id("--format", "json", count=3), env=env)
+    assert (0, 8) == (second.exit_code, stored(database))
     for command in (["list"], ["stats"], ["revoke", "--yes"], ["update", "--set-note=x", "--yes"]):
         done = invite(*command, "--request-id", ID)
         assert (2, "") == (done.exit_code, done.stdout), command
         said = f"bad input: that request id was used by several actors: {ACTOR}, {SECOND}"
         assert failure(done)[0].startswith(said)
     assert set() == revoked(database)
+    made = {row["id"] for row in second.json}
+    shows = str(failure(invite(*with_id(count=3), env=env))[1]).partition(" shows them")[0]
+    listed = invite(*shlex.split(shows)[2:], "--format", "json").json
+    assert made == {row["id"] for row in listed}
+    [void] = [text for text in second.stderr.splitlines() if "  invite revoke" in text]
+    assert 0 == invite(*shlex.split(void)[1:], "--yes", env=env).exit_code
+    assert made == revoked(database)
 
 
 @steps(1, 2)

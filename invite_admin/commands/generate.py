@@ -59,10 +59,12 @@ class Order:
         if not self.dry_run:
             run.gate.admit(store.session, self.count)
             batches.begin(self.request_id)
+        alone = True
         if self.request_id is not None:
             run.record.request_id = self.request_id
             fixed = self.expires is not None and self.expires.span is None
             Wanted(self.request_id, self.count, terms, fixed).refuse_repeat(run, batches)
+            alone = not batches.shared(self.request_id)
         if self.dry_run:
             limits.tell(store, run)
         limits.check(store, run, Demand.of(self.count, self.points))
@@ -72,7 +74,8 @@ class Order:
             run.say(f"dry run: would make {worth(self.count, terms)}; nothing was made")
             return None
         with run.progress(self.count, "codes stored") as advance:
-            return batch_report(run, store, batches.make(self.count, terms, advance))
+            made = batches.make(self.count, terms, advance)
+        return batch_report(run, store, made, alone=alone)
 
 
 def worth(count: int, terms: Terms) -> str:
@@ -81,8 +84,15 @@ def worth(count: int, terms: Terms) -> str:
     return f"{each}, {text.counted(count * terms.points, 'point')} in all"
 
 
-def batch_report(run: Run, store: Store, batch: Batch) -> Report:
-    """Report a batch: its codes, and once they are stored what names and voids it."""
+def batch_report(run: Run, store: Store, batch: Batch, *, alone: bool = True) -> Report:
+    """Report a batch: its codes, and once they are stored what names and voids it.
+
+    Args:
+        run: The call.
+        store: The table.
+        batch: The batch.
+        alone: Whether its request id names it alone: no other actor used the same.
+    """
     terms = batch.terms
 
     def summary() -> list[str]:
@@ -91,7 +101,8 @@ def batch_report(run: Run, store: Store, batch: Batch) -> Report:
         if store.named:
             named += f", request id {batch.request_id}"
         done = f"stored: {worth(batch.count, terms)}"
-        return [done, named, *_voiding(run, store, batch)]
+        by_id = store.shape.traced and alone
+        return [done, named, *_voiding(run, store, batch, by_id=by_id)]
 
     shared = (terms.points, terms.expires_at, terms.note)
     return Report(columns.GENERATED, Shown(batch), summary=summary, batch=batch, shared=shared)
@@ -108,17 +119,12 @@ class Shown:
             yield from zip(piece.ids, piece.codes, masks(piece.codes), strict=True)
 
 
-def _voiding(run: Run, store: Store, batch: Batch) -> list[str]:
+def _voiding(run: Run, store: Store, batch: Batch, *, by_id: bool) -> list[str]:
     """Name the one command that voids the batch: by its request id, else by its time."""
     way = store.shape.ways[Capability.REVOKE]
     if not way.available:
         return [f"they cannot be voided here: {way.reason}"]
-    began = batch.created_at
-    chosen = (
-        ("--request-id", batch.request_id)
-        if store.shape.traced
-        else ("--created-since", began.isoformat(), "--created-until", text.after(began))
-    )
+    chosen = ("--request-id", batch.request_id) if by_id else text.made_at(batch.created_at)
     line = run.command_line("revoke", *chosen, *output.telling(batch.count))
     return ["to void the whole batch:", f"  {line}"]
 

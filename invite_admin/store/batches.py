@@ -15,7 +15,7 @@ from invite_admin.locks import Purpose
 from invite_admin.model import Capability, Filters
 from invite_admin.store.inserts import Inserts
 from invite_admin.store.proof import proved, there
-from invite_admin.store.requests import count_made, made_under
+from invite_admin.store.requests import count_made, made_by_others, made_under
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -92,6 +92,11 @@ class Batches:
         """
         store = self._store
         return made_under(store.session, store.shape, request_id, store.actor, FIRST)
+
+    def shared(self, request_id: str) -> bool:
+        """Tell whether another actor made codes under a request id, by the audit log."""
+        store = self._store
+        return made_by_others(store.session, store.shape, request_id, store.actor)
 
     def made_count(self, request_id: str, ids: Sequence[str] | None = None) -> int:
         """Count what this actor made under a request id; ``ids`` counts only these, None all."""

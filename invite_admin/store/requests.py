@@ -34,6 +34,11 @@ where request_id = :request_id and action = 'redemption_code.create'
   and (cast(:ids as text[]) is null or target_id::text = any(cast(:ids as text[])))
 """
 
+_OTHERS = f"""
+select exists (select from {AUDIT_TABLE}
+               where request_id = :request_id and action = 'redemption_code.create'
+                 and actor_user_id <> cast(:actor as uuid))
+"""
 _OTHERWISE = "name the codes by --created-since and --created-until, or by --note"
 
 
@@ -106,3 +111,13 @@ def count_made(
         "ids": None if ids is None else list(ids),
     }
     return int(session.execute(sa.text(_COUNT), values).scalar_one())
+
+
+def made_by_others(session: Session, shape: Shape, request_id: str, actor: Actor) -> bool:
+    """Tell whether anybody but an actor made codes under a request id.
+
+    The audit log must be readable.
+    """
+    session.become(shape.audit.role)
+    values = {"request_id": request_id, "actor": actor.id}
+    return bool(session.execute(sa.text(_OTHERS), values).scalar_one())
