@@ -102,6 +102,9 @@ _BAD_VALUE: _Told = (
     "a connection parameter has a value that cannot be used",
     "check the URL and the PG variables",
 )
+# What libpq says of a server that answers and is not what target_session_attrs asks for.
+_OTHER_ROLE = r"session is (not )?read-only|server is (not )?in hot standby mode"
+
 # The server's words reach the client without an SQLSTATE while connecting: matched, never shown.
 _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"definition of service",
@@ -143,6 +146,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"closed the connection unexpectedly|terminated abnormally",
      (errors.Unavailable, "the server closed the connection", ("wait a little; run the command "
       "again"))),
+    (_OTHER_ROLE,  # of several hosts, one that answered counts more than those that did not
+     (errors.Unavailable, "no server is in the role that target_session_attrs asks for", None)),
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
       "password write @ : / ? # as %40 %3A %2F %3F %23"))),
@@ -159,8 +164,6 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"Connection refused|No such file or directory|No route|unreachable|reset by peer",
      (errors.Unavailable, "nothing answers there", ("check that the server runs, and host and "
       "port"))),
-    (r"read-only|not in hot standby|target_session_attrs|session is read-only",
-     (errors.Unavailable, "no server is in the role that target_session_attrs asks for", None)),
     (r"invalid|could not match|must be|bad value", _BAD_VALUE),
 )  # fmt: skip
 
@@ -168,8 +171,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
 # A server that is starting, restarting or failing over.
 _PASSING_TEXT = (
     r"Connection refused|No such file or directory|reset by peer|starting up|shutting down|"
-    r"not yet accepting|not accepting connections|read-only|not in hot standby|"
-    r"closed the connection unexpectedly"
+    r"not yet accepting|not accepting connections|closed the connection unexpectedly|"
+    rf"{_OTHER_ROLE}"
 )
 
 

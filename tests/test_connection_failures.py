@@ -105,6 +105,24 @@ def test_every_host_fails(database: Database, invite: Invite) -> None:
     assert (DENIED, NO_LOGIN) == (done.exit_code, line)
 
 
+@pytest.mark.parametrize("role", ["standby", "read-only"])
+@pytest.mark.parametrize("silent_first", [False, True])
+def test_no_host_in_the_role(
+    database: Database, invite: Invite, role: str, *, silent_first: bool
+) -> None:
+    """Of several hosts, one that answers in another role counts more than the silent port."""
+    known = conninfo_to_dict(database.url("admin_runtime"))
+    with refused() as port:
+        hosts = [(str(known["host"]), str(known["port"])), ("127.0.0.1", str(port))]
+        hosts = hosts[::-1] if silent_first else hosts
+        host, ports = (",".join(part) for part in zip(*hosts, strict=True))
+        text = make_conninfo(
+            database.url("admin_runtime"), host=host, port=ports, target_session_attrs=role
+        )
+        done, line = fail_to_connect(invite, text)
+    assert (UNAVAILABLE, NO_STANDBY) == (done.exit_code, line)
+
+
 def test_no_database_configured(invite_alone: Invite) -> None:
     """Without a URL and libpq's variables nothing is connected to by default."""
     done = invite_alone("stats")

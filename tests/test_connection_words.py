@@ -18,6 +18,9 @@ NO_LOGIN = "denied: cannot connect: the server refused this login: wrong login o
 FULL = "unavailable: cannot connect: the server has no connection free"
 STARTING = "unavailable: cannot connect: the server is starting or stopping"
 UNKNOWN = "unavailable: cannot connect to the database"
+OTHER_ROLE = (
+    "unavailable: cannot connect: no server is in the role that target_session_attrs asks for"
+)
 MISNAMED = "unavailable: cannot connect: the server's certificate is for another host name"
 
 
@@ -38,6 +41,9 @@ MISNAMED = "unavailable: cannot connect: the server's certificate is for another
         (STARTING, "57P03", "the database system is shutting down"),
         (STARTING, "57P03", "the database system is not yet accepting connections"),
         (MISNAMED, "08001", 'server certificate for "ODD" does not match host name "x"'),
+        (OTHER_ROLE, "08001", "server is in hot standby mode"),
+        (OTHER_ROLE, "08001", "session is read-only"),
+        (UNKNOWN, "08001", "no route is known to read-only-1"),
         (UNKNOWN, "XX000", "Tenant or user not found: ODD"),
         (UNKNOWN, "28P01", "Passwort-Authentifizierung fehlgeschlagen: ODD"),
     ],
