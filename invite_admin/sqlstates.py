@@ -127,6 +127,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
     (r"GSSAPI encryption required|channel binding required",
      (errors.Unavailable, "the server does not offer what gssencmode or channel_binding asks for",
       "check both in the URL and the PG variables")),
+    (r"authentication method requirement",
+     (errors.Unavailable, "the server does not offer a login as require_auth asks for it",
+      "check require_auth in the URL, and PGREQUIREAUTH")),
     (r"password authentication failed|authentication failed|SASL",
      (errors.Denied, "the server refused this login: wrong login or password", ("check both; a "
       "URL wants @ : / ? # of a password as %40 %3A %2F %3F %23, ~/.pgpass wants : as \\:"))),

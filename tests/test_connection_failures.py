@@ -27,6 +27,9 @@ NOT_OFFERED = (
     "unavailable: cannot connect: the server does not offer what gssencmode or channel_binding "
     "asks for"
 )
+NO_METHOD = (
+    "unavailable: cannot connect: the server does not offer a login as require_auth asks for it"
+)
 BAD_VALUE = "bad input: cannot connect: a connection parameter has a value that cannot be used"
 
 
@@ -42,6 +45,9 @@ BAD_VALUE = "bad input: cannot connect: a connection parameter has a value that 
         ({"port": "99999"}, BAD, NO_PORT),
         ({"gssencmode": "nonsense"}, BAD, BAD_VALUE),
         ({"channel_binding": "require"}, UNAVAILABLE, NOT_OFFERED),
+        ({"require_auth": "none"}, UNAVAILABLE, NO_METHOD),
+        ({"require_auth": "!scram-sha-256"}, UNAVAILABLE, NO_METHOD),
+        ({"require_auth": "nonsense"}, BAD, BAD_VALUE),
         ({"target_session_attrs": "standby"}, UNAVAILABLE, NO_STANDBY),
     ],
 )
