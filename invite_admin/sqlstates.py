@@ -114,8 +114,9 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.BadInput, "the service file is not there, or holds a line that libpq does not know",
       "check PGSERVICEFILE and ~/.pg_service.conf")),
     (r"no password supplied",
-     (errors.Denied, "the server asks for a password, and none was given", ("a line in ~/.pgpass "
-      "(mode 0600), or the password in the URL"))),
+     (errors.Denied, "the server asks for a password, and none was given", ("a line in the "
+      "password file (mode 0600), or the password in the URL; that file is ~/.pgpass, unless "
+      "PGPASSFILE or `passfile` in the URL names another"))),
     (r"received invalid response|expected authentication request|unexpected response",
      (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
     (r"invalid sslmode value",
@@ -132,7 +133,7 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "check require_auth in the URL, and PGREQUIREAUTH")),
     (r"password authentication failed|authentication failed|SASL",
      (errors.Denied, "the server refused this login: wrong login or password", ("check both; a "
-      "URL wants @ : / ? # of a password as %40 %3A %2F %3F %23, ~/.pgpass wants : as \\:"))),
+      "URL wants @ : / ? # of a password as %40 %3A %2F %3F %23, a password file : as \\:"))),
     (r"pg_hba\.conf|not permitted to log in|role .* does not exist|not permitted",
      (errors.Denied, "the server does not let this login in from here", ("check the login: where "
       "neither the URL nor PGUSER names one, it is your name on this machine"))),

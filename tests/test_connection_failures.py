@@ -59,6 +59,22 @@ def test_wrong_parameters(
     assert (exit_code, told) == (done.exit_code, line)
 
 
+@pytest.mark.parametrize("named", ["not at all", "by PGPASSFILE", "by the URL"])
+def test_no_password(database: Database, invite: Invite, named: str) -> None:
+    """Whatever names the password file, the hint does not send to one that is not read."""
+    given = {k: str(v) for k, v in conninfo_to_dict(changed(database)).items() if k != "password"}
+    file = str(invite.folder / "passwords")
+    url = make_conninfo(**given, **({"passfile": file} if named == "by the URL" else {}))
+    variables = {"PGPASSFILE": file} if named == "by PGPASSFILE" else {}
+    done = invite("stats", env={"INVITE_DATABASE_URL": url, **variables})
+    told = "denied: cannot connect: the server asks for a password, and none was given"
+    hint = (
+        "hint: a line in the password file (mode 0600), or the password in the URL; that file is "
+        "~/.pgpass, unless PGPASSFILE or `passfile` in the URL names another"
+    )
+    assert (DENIED, f"{told}; nothing was changed", hint) == (done.exit_code, *failure(done))
+
+
 def test_no_right_to_connect(database: Database, invite: Invite) -> None:
     """A login that may not connect to the database is denied."""
     database.execute(f"revoke connect on database {database.name} from public")
