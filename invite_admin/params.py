@@ -25,7 +25,9 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
 _INTERVAL = re.compile(r"([0-9]{1,6})([smh])")
-_DIGITS = re.compile(r"[0-9]{1,18}")
+_DIGITS = re.compile(r"[0-9]+")
+_LARGEST = 2**63 - 1  # PostgreSQL's bigint
+_ENOUGH = 20  # digits that make a number larger than any bound
 
 
 class WholeNumber(click.ParamType[int]):
@@ -45,16 +47,19 @@ class WholeNumber(click.ParamType[int]):
         """Return the number; refuse signs, fractions, exponents and other scripts' digits."""
         if isinstance(value, int):
             return value
-        if not _DIGITS.fullmatch(value) or int(value) < 1:
+        number = _whole(value)
+        if number < 1:
             raise Refusal("must be a whole number from 1 on, in the digits 0-9", ctx, param)
         if self._limit and ctx:
             most = getattr(_run(ctx).preferences.limits, self._limit)
-            if int(value) > most:
+            if number > most:
                 raise OverLimit(
                     f"at most {most:,} {self._unit} are allowed; nothing was changed",
                     hint=f"{self._limit} of [limits] in the settings is the bound",
                 )
-        return int(value)
+        if number > _LARGEST:
+            raise Refusal(f"must be a whole number from 1 to {_LARGEST:,}", ctx, param)
+        return number
 
 
 class Note(click.ParamType[str]):
@@ -171,10 +176,11 @@ class CrowdSize(click.ParamType[int]):
         """Return the number, from ``SMALLEST_CROWD`` to ``LARGEST_CROWD``."""
         if isinstance(value, int):
             return value
-        if not _DIGITS.fullmatch(value) or not SMALLEST_CROWD <= int(value) <= LARGEST_CROWD:
+        number = _whole(value)
+        if not SMALLEST_CROWD <= number <= LARGEST_CROWD:
             bounds = f"from {SMALLEST_CROWD} to {LARGEST_CROWD}"
             raise Refusal(f"must be a whole number {bounds}, in the digits 0-9", ctx, param)
-        return int(value)
+        return number
 
 
 COUNT = WholeNumber("codes_per_batch", "codes in a batch")
@@ -187,6 +193,12 @@ WHEN_FORMS = FORMS
 def _run(ctx: click.Context) -> Run:
     found: Run = ctx.obj
     return found
+
+
+def _whole(text: str) -> int:
+    """Return the number, 0 where it is none; one that is too large keeps its first digits only."""
+    digits = text.lstrip("0")
+    return int(digits[:_ENOUGH]) if _DIGITS.fullmatch(digits) else 0
 
 
 def _typed(value: object) -> str:

@@ -41,7 +41,7 @@ def refusal(kind: click.ParamType[Any], text: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        *["", "0", "00", "-1", "+1", "1.0", "1.5", "1e3", "0x1F", "1_000", "1,000", "9" * 19],
+        *["", "0", "00", "-1", "+1", "1.0", "1.5", "1e3", "0x1F", "1_000", "1,000"],
         *[
             " 1",
             "1 ",
@@ -78,9 +78,24 @@ def test_limits() -> None:
     assert 9 == caught.value.exit_code
 
 
+@pytest.mark.parametrize("digits", [19, 20, 21, 5_000])
+def test_numbers_far_over_the_limits(digits: int) -> None:
+    """However many digits a number has, the limit is what it is over."""
+    with pytest.raises(OverLimit) as caught:
+        convert(params.COUNT, "9" * digits)
+    assert (
+        "at most 10,000 codes in a batch are allowed; nothing was changed" == caught.value.message
+    )
+
+
 def test_other_numbers_have_no_limit() -> None:
     """A limit of rows is bounded by what PostgreSQL holds only."""
     assert 999_999_999_999_999_999 == convert(params.NUMBER, "9" * 18)
+    assert 2**63 - 1 == convert(params.NUMBER, f"00{2**63 - 1}")
+    told = "must be a whole number from 1 to 9,223,372,036,854,775,807"
+    for text in (str(2**63), "9" * 19, "9" * 20, "1" + "0" * 5_000):
+        assert told == refusal(params.NUMBER, text)
+    assert refusal(params.CROWD_SIZE, "9" * 5_000) == refusal(params.CROWD_SIZE, "2")
 
 
 @pytest.mark.parametrize(

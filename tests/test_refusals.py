@@ -134,6 +134,11 @@ def test_nothing_typed_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
             "run `invite list --help`",
         ),
         (
+            ["list", "--limit", "9" * 20],
+            "--limit must be a whole number from 1 to 9,223,372,036,854,775,807",
+            "run `invite list --help`",
+        ),
+        (
             ["sandbox", "redeem", "--as", "a@b"],
             "code is missing",
             "run `invite sandbox redeem --help`",
