@@ -63,7 +63,7 @@ class WholeNumber(click.ParamType[int]):
 
 
 class Note(click.ParamType[str]):
-    """A free label: trimmed, at most ``NOTE_LENGTH`` characters, no control characters, no code."""
+    """A free label: trimmed, at most ``NOTE_LENGTH`` characters, none invisible, no code."""
 
     name = "text"
 
@@ -73,7 +73,7 @@ class Note(click.ParamType[str]):
         if len(text) > NOTE_LENGTH:
             raise Refusal(f"must have at most {NOTE_LENGTH} characters", ctx, param)
         if any(category(c) in _CONTROLS and c not in _JOINERS for c in text):
-            raise Refusal("must not hold control characters", ctx, param)
+            raise Refusal("must not hold control or invisible characters", ctx, param)
         return _no_code(text, param, ctx)
 
 

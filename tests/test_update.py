@@ -123,7 +123,7 @@ def test_base_step(database: Database, invite: Invite) -> None:
     [
         ([], "no new value was given; nothing was changed"),
         (["--set-note", "x" * 501], "--set-note must have at most 500 characters"),
-        (["--set-note", "a\x07b"], "--set-note must not hold control characters"),
+        (["--set-note", "a\x07b"], "--set-note must not hold control or invisible characters"),
         (["--set-note", "see jyotish-aaaa-bbbb"], "--set-note must not hold an invite code"),
         (["--set-expires", "2000-01-01"], "is not in the future; nothing was changed"),
         (["--set-expires", "soon"], "--set-expires is no time this tool reads"),
