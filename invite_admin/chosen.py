@@ -56,10 +56,14 @@ class Chosen:
 
 
 def instant(run: Run, now: datetime, what: str, when: When | None) -> datetime | None:
-    """Put one time on the server's clock and echo it; None stays None."""
+    """Put one time on the server's clock and echo it; None stays None.
+
+    Raises:
+        BadInput: It lies outside the years 1 to 9999.
+    """
     if when is None:
         return None
-    found = when.at(now)
+    found = when.at(now, f"`{what}`")
     run.say(f"{what} {text.rfc3339(found, run.preferences.timezone)}")
     return found
 
@@ -70,7 +74,7 @@ def period(
     """Put the two ends of a period on the server's clock and echo them; None stays None.
 
     Raises:
-        BadInput: It ends before it begins.
+        BadInput: It ends before it begins, or an end lies outside the years 1 to 9999.
     """
     begin = instant(run, now, f"{what} since", since)
     end = instant(run, now, f"{what} until", until)
@@ -86,11 +90,11 @@ def expiry(run: Run, now: datetime, when: When | None) -> datetime | None:
     """Put an expiry on the server's clock and echo it; None means never.
 
     Raises:
-        BadInput: It lies in the past.
+        BadInput: It lies in the past, or outside the years 1 to 9999.
     """
     if when is None or when is NEVER:
         return None
-    found = when.at(now)
+    found = when.at(now, "the expiry")
     shown = text.rfc3339(found, run.preferences.timezone)
     if found <= now:
         raise BadInput(

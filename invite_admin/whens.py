@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta, timezone
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from invite_admin.errors import BadInput
+from invite_admin.errors import NOTHING_CHANGED, BadInput
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -47,8 +47,12 @@ class When:
     span: timedelta | None = None
     day: str | None = None
 
-    def at(self, now: datetime) -> datetime:
+    def at(self, now: datetime, what: str) -> datetime:
         """Return the instant that is meant, given the server's now.
+
+        Args:
+            now: The server's now.
+            what: Which time it is, for the message.
 
         Raises:
             BadInput: The span leads out of the years 1 to 9999.
@@ -59,7 +63,7 @@ class When:
         try:
             return now + self.span
         except OverflowError:
-            raise BadInput("a time lies outside the years 1 to 9999; nothing was done") from None
+            raise BadInput(f"{what} lies outside the years 1 to 9999; {NOTHING_CHANGED}") from None
 
 
 NEVER = When()  # as an expiry: none

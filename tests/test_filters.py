@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import stock
 from databases import steps
+from hostile import failure
 from shelf import NOON, asked, put
 
 if TYPE_CHECKING:
@@ -135,6 +136,23 @@ def test_a_period_that_ends_before_it_begins(
     hint = "exchange the two times; a span such as 30d leads back from now"
     assert done.stderr.endswith(f"invite: bad input: {said}\nhint: {hint}\n")
     assert before == stock.snapshot(database)
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["list", "--created-since", "99999999d"], "`created since`"),
+        (["revoke", "--created-until", "99999999d", "--yes"], "`created until`"),
+        (["list", "--expires-before", "99999999d"], "`expires before`"),
+        (["redemptions", "--since", "99999999d"], "`redeemed since`"),
+        (["generate", "--count", "1", "--points", "1", "--expires", "99999999d"], "the expiry"),
+    ],
+)
+def test_a_span_out_of_the_calendar(invite: Invite, words: list[str], what: str) -> None:
+    """Which of the times lies nowhere is told."""
+    done = invite(*words)
+    told = f"bad input: {what} lies outside the years 1 to 9999; nothing was changed"
+    assert (2, told) == (done.exit_code, failure(done)[0])
 
 
 @steps()

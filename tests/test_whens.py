@@ -22,7 +22,7 @@ NOW: Final = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 def at(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> str:
     """Return the instant a text means, with its offset."""
-    return read_when(text, meaning, zone).at(NOW).isoformat()
+    return read_when(text, meaning, zone).at(NOW, "it").isoformat()
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_spans_out_of_the_calendar(text: str, meaning: Meaning) -> None:
     """A span that leads out of the years 1 to 9999 from the server's now is bad input."""
     distant = NOW.replace(year=9000)
     now = distant if meaning is EXPIRY else NOW
-    with pytest.raises(BadInput, match="outside the years 1 to 9999"):
-        read_when(text, meaning, SHANGHAI).at(now)
+    with pytest.raises(BadInput, match=r"^it lies outside the years 1 to 9999"):
+        read_when(text, meaning, SHANGHAI).at(now, "it")
 
 
 def test_the_hours_beside_a_change_of_clocks() -> None:
@@ -112,8 +112,8 @@ def test_instants_come_back(instant: datetime, meaning: Meaning) -> None:
     """Any instant written with its offset, as the tool itself writes it, is read as it was."""
     text = instant.isoformat()
     if "T" in text and instant.second == 0 and instant.microsecond == 0:
-        assert instant == read_when(text[:16] + text[19:], meaning, SHANGHAI).at(NOW)
-    assert text == read_when(text, meaning, SHANGHAI).at(NOW).isoformat()
+        assert instant == read_when(text[:16] + text[19:], meaning, SHANGHAI).at(NOW, "it")
+    assert text == read_when(text, meaning, SHANGHAI).at(NOW, "it").isoformat()
 
 
 @PATIENT
@@ -121,7 +121,7 @@ def test_instants_come_back(instant: datetime, meaning: Meaning) -> None:
 def test_local_times_come_back(naive: datetime) -> None:
     """A time without an offset is that time on the zone's wall clock, or it is refused."""
     try:
-        found = read_when(naive.isoformat(), EXPIRY, NEW_YORK).at(NOW)
+        found = read_when(naive.isoformat(), EXPIRY, NEW_YORK).at(NOW, "it")
     except ValueError as error:
         assert "give an offset" in str(error)  # noqa: PT017 - either is right
     else:

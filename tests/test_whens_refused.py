@@ -21,7 +21,7 @@ NOW: Final = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 def at(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> str:
     """Return the instant a text means, with its offset."""
-    return read_when(text, meaning, zone).at(NOW).isoformat()
+    return read_when(text, meaning, zone).at(NOW, "it").isoformat()
 
 
 def refusal(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> str:
