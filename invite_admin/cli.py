@@ -15,7 +15,7 @@ import click
 
 from invite_admin import __version__, errors, sinks
 from invite_admin.commands import Commands
-from invite_admin.paths import File
+from invite_admin.paths import File, LogFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
 
     if call.log is None and isinstance(path, str):
         with suppress(click.UsageError):  # it is what was refused
-            call.log = Log(File().convert(path, None, ctx))
+            call.log = Log(LogFile().convert(path, None, ctx))
 
 
 @click.group(cls=_Tool, context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,7 +89,7 @@ def _find_log(command: click.Command, ctx: click.Context, arguments: list[str]) 
 @click.option(
     "--log-file",
     LOG_FILE,
-    type=File(),
+    type=LogFile(),
     metavar="FILE",
     is_eager=True,
     expose_value=False,

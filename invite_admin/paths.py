@@ -52,3 +52,18 @@ class File(click.Path):
             log.leave()
             raise Refusal("and --log-file name the same file; nothing was done", ctx, param)
         return path
+
+
+class LogFile(File):
+    """The name of the log; never standard output, which takes the result."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - Click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Return the path."""
+        if value == "-":
+            raise Refusal("must name a file, and not standard output", ctx, param)
+        return super().convert(value, param, ctx)

@@ -61,7 +61,7 @@ class Log:
             raise BadInput(
                 f"the log {self._shown} cannot be opened: {error.strerror}; nothing was done"
             ) from None
-        if self.is_at(STANDARD_OUTPUT):
+        if self._takes_the_result():
             self.leave()
             raise self._refusal("is where standard output goes")
         if self._regular() and not _may_follow(path):
@@ -75,6 +75,12 @@ class Log:
         except OSError:
             return False
         return self._regular() and os.path.samestat(os.fstat(self._descriptor), there)
+
+    def _takes_the_result(self) -> bool:
+        """Tell whether standard output goes there too; what no device keeps, nobody misses."""
+        held = os.fstat(self._descriptor)
+        lost = stat.S_ISCHR(held.st_mode) and not os.isatty(STANDARD_OUTPUT)
+        return not lost and os.path.samestat(held, os.fstat(STANDARD_OUTPUT))
 
     def leave(self) -> None:
         """Let go of a file that belongs to something else; one that this call made is removed."""

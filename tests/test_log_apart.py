@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -12,6 +14,7 @@ from databases import make_code
 from hostile import failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from databases import Database
@@ -25,6 +28,12 @@ RECORD: Final = (
     ' "counts": {}, "exit": 0, "outcome": "ok"}\n'
 )
 NAMES: Final = ("m.csv.pending", "m.csv.pending.new", ".m.csv.new", "link")
+
+
+def file() -> tuple[int, int]:
+    """Return a file without a name, once to read and once to write."""
+    held = os.memfd_create("result")
+    return os.dup(held), held
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -90,6 +99,50 @@ def test_standard_output(invite: Invite, database: Database) -> None:
     told = "bad input: the log k.csv is where standard output goes; nothing was done"
     assert (2, told, HINT) == (done.exit_code, *failure(done))
     assert (0, b"") == (stored(database), path.read_bytes())
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1"])
+@pytest.mark.parametrize("make", [os.pipe, pty.openpty, file], ids=["pipe", "terminal", "file"])
+def test_a_name_of_standard_output(
+    invite: Invite, database: Database, name: str, make: Callable[[], tuple[int, int]]
+) -> None:
+    """Whatever standard output is, no line of the log gets into the result."""
+    reader, writer = make()
+    try:
+        done = invite("--log-file", name, *line(2), stdout=writer)
+        os.set_blocking(reader, False)
+        with suppress(BlockingIOError):
+            assert b"" == os.read(reader, 1)
+    finally:
+        os.close(reader)
+        os.close(writer)
+    told = f"bad input: the log {name} is where standard output goes; nothing was done"
+    assert (2, told, HINT) == (done.exit_code, *failure(done))
+    assert 0 == stored(database)
+
+
+def test_another_pipe_and_no_keeper(invite: Invite) -> None:
+    """A pipe beside that of standard output takes the log; what /dev/null takes, none misses."""
+    reader, writer = os.pipe()
+    there, log = invite.folder / "pipe", os.open(os.devnull, os.O_WRONLY)
+    os.mkfifo(there)
+    listener = os.open(there, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert 0 == invite("--log-file", "pipe", "list", stdout=writer).exit_code
+        assert "list" == json.loads(os.read(listener, 2**16))["command"]
+        assert 0 == invite("--log-file", "/dev/null", "list", stdout=log).exit_code
+    finally:
+        for descriptor in (reader, writer, listener, log):
+            os.close(descriptor)
+
+
+def test_no_name_of_a_log(invite: Invite, database: Database) -> None:
+    """`-` is standard output elsewhere, and here no file of that name is made."""
+    told = "bad input: --log-file must name a file, and not standard output"
+    done = invite("--log-file", "-", *line(2))
+    assert (2, told, 0) == (done.exit_code, failure(done)[0], stored(database))
+    assert 2 == invite("--log-file", "-", "--nonsense").exit_code
+    assert {} == contents(invite.folder)
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "jsonl", "md", "txt"])
