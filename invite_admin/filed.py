@@ -51,6 +51,7 @@ class ToFile:
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
+            files.NewFile(files.unfinished(self._path))
         files.require_folder(self._path)
         files.require_possible(files.unfinished(self._path), pending.renewed(self.kept))
         self._resumes = source is not None

@@ -189,8 +189,14 @@ def _still_allowed(found: Pending, store: Store, run: Run) -> None:
             hint="nothing is stored: remove the pending file, and generate the batch anew",
         )
     hint = "once there is room, or the limit is raised, resume it; or remove the pending file"
-    if count > most.codes_per_batch or terms.points > most.points_per_code:
-        raise OverLimit(f"the batch is over a limit of the settings; {NOTHING_CHANGED}", hint=hint)
+    for name, wanted, limit in (
+        ("codes_per_batch", count, most.codes_per_batch),
+        ("points_per_code", terms.points, most.points_per_code),
+    ):
+        if wanted > limit:
+            raise OverLimit(
+                f"{name}: {wanted:,} of at most {limit:,}; {NOTHING_CHANGED}", hint=hint
+            )
     try:
         limits.check(store, run, Demand.of(count, terms.points))
     except OverLimit as error:

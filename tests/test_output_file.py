@@ -137,6 +137,19 @@ def test_pending_exists(invite: Invite, database: Database) -> None:
     assert hint == "hint: invite generate --resume codes.csv.pending"
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.write_text(THEIRS)])
+def test_the_name_beside_it(
+    invite: Invite, database: Database, make: Callable[[Path], object]
+) -> None:
+    """What has the name under which the result is written stays, and is named before anything."""
+    path = invite.folder / ".codes.csv.new"
+    make(path)
+    done = invite(*line(5, 1, "--output", "codes.csv"))
+    check_nothing(database, done, 2)
+    assert done.stderr.startswith("invite: bad input: .codes.csv.new exists already"), "asked first"
+    assert path.is_dir() or THEIRS == path.read_text()
+
+
 def test_no_folder(invite: Invite, database: Database) -> None:
     """A folder that is missing, or is none: nothing is stored, and no server is asked."""
     (invite.folder / "file").write_text("")

@@ -121,8 +121,8 @@ def test_another_actor(invite: Invite, database: Database, arm: Arm) -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"codes_per_batch": 11}, "over a limit"),
-        ({"points_per_code": 6}, "over a limit"),
+        ({"codes_per_batch": 11}, "over a limit: codes_per_batch: 12 of at most 11; nothing was"),
+        ({"points_per_code": 6}, "over a limit: points_per_code: 7 of at most 6; nothing was"),
         ({"codes_per_hour": 11}, "over a limit: codes_per_hour: 0 of 11 used, 12 wanted"),
         ({"points_open": 83}, "over a limit: points_open: 0 of 83 used, 84 wanted, 1 too many"),
     ],
