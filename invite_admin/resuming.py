@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from invite_admin.store import Store
 
 
-def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report]) -> None:
+def resume(job: Job, path: Path, report_of: Callable[..., Report]) -> None:
     """Settle a batch: stored already, its file is made; else exactly its codes are stored now.
 
     Args:
         job: The command; its target may name another file.
         path: The pending file.
-        report_of: Makes the report of a batch.
+        report_of: Makes the report of a batch, as ``generate.batch_report`` does.
 
     Raises:
         BadInput: The file is not whole, or is of another database or actor.
@@ -55,7 +55,7 @@ def resume(job: Job, path: Path, report_of: Callable[[Run, Store, Batch], Report
 
 
 def _settled(
-    job: Job, found: Pending, delivery: ToFile, report_of: Callable[[Run, Store, Batch], Report]
+    job: Job, found: Pending, delivery: ToFile, report_of: Callable[..., Report]
 ) -> Report:
     from invite_admin.store import Batches  # noqa: PLC0415 - heavy
 
@@ -65,17 +65,18 @@ def _settled(
         batches = Batches(store, lambda made: delivery.keep(made, store))
         run.gate.admit(store.session, batch.count)
         batches.begin(batch.request_id)
+        alone = not (store.shape.traced and batches.shared(batch.request_id))
         stored = batches.stored(batch)
         if stored is None:
             raise _unclear(batch, store, run)
         if stored:
             _take(found, store, run, delivery)
-            return report_of(run, store, batch)
+            return report_of(run, store, batch, alone=alone)
         run.say(f"the batch is not stored; its codes lie in {shown_path(delivery.kept)}")
         _still_allowed(found, store, run)
         run.say("storing exactly these codes now")
         with run.progress(batch.count, "codes stored") as advance:
-            report = report_of(run, store, batches.store(batch, advance))
+            report = report_of(run, store, batches.store(batch, advance), alone=alone)
         job.hand_over(store, batches, report, delivery)
         return report
 
@@ -145,7 +146,8 @@ def _unclear(batch: Batch, store: Store, run: Run) -> Conflict:
     return Conflict(
         f"{count:,} of its {text.counted(batch.count, 'code')} are in the table, but under other "
         f"ids, or others with them under its request id; {NOTHING_CHANGED}",
-        hint=f"{listed} shows what is there",
+        hint=f"{listed} shows what is there; if these codes were handed over, remove the pending "
+        "file",
     )
 
 

@@ -151,7 +151,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "the server closed the connection", ("wait a little; run the command "
       "again"))),
     (_OTHER_ROLE,  # of several hosts, one that answered counts more than those that did not
-     (errors.Unavailable, "no server is in the role that target_session_attrs asks for", None)),
+     (errors.Unavailable, "no server is in the role that target_session_attrs asks for",
+      "check target_session_attrs in the URL, and PGTARGETSESSIONATTRS")),
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
      (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
       "password write @ : / ? # as %40 %3A %2F %3F %23"))),

@@ -63,13 +63,18 @@ def short_time(value: datetime | str, zone: tzinfo) -> str:
     return _in(value, zone).isoformat(sep=" ", timespec="minutes").replace("+00:00", "Z")
 
 
-def made_at(instant: datetime) -> tuple[str, str, str, str]:
-    """Write the filter that chooses what was made at one instant, as all of a batch is.
+def made_at(instant: datetime) -> tuple[str, ...]:
+    """Write the filter that chooses what was made at one instant, as all of a batch is."""
+    return made_between(instant, instant)
+
+
+def made_between(first: datetime, last: datetime) -> tuple[str, ...]:
+    """Write the filter that chooses what was made from one instant to another, both included.
 
     The server counts microseconds.
     """
-    after = instant + timedelta(microseconds=1)
-    return "--created-since", instant.isoformat(), "--created-until", after.isoformat()
+    after = last + timedelta(microseconds=1)
+    return "--created-since", first.isoformat(), "--created-until", after.isoformat()
 
 
 def counted(count: int, thing: str) -> str:

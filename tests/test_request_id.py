@@ -187,6 +187,8 @@ def test_another_actor(invite: Invite, database: Database) -> None:
         assert (2, "") == (done.exit_code, done.stdout), command
         said = f"bad input: that request id was used by several actors: {ACTOR}, {SECOND}"
         assert failure(done)[0].startswith(said)
+        counts = [count_by(invite, times) for times in str(failure(done)[1])[6:].split("; ")]
+        assert [(ACTOR, 5), (SECOND, 3)] == counts
     assert set() == revoked(database)
     made = {row["id"] for row in second.json}
     shows = str(failure(invite(*with_id(count=3), env=env))[1]).partition(" shows them")[0]
@@ -195,6 +197,12 @@ def test_another_actor(invite: Invite, database: Database) -> None:
     [void] = [text for text in second.stderr.splitlines() if "  invite revoke" in text]
     assert 0 == invite(*shlex.split(void)[1:], "--yes", env=env).exit_code
     assert made == revoked(database)
+
+
+def count_by(invite: Invite, told: str) -> tuple[str, int]:
+    """Return whose batch a hint names, and how many codes its filter finds."""
+    times, actor = told.removesuffix("'s").split(" for ")
+    return actor, len(invite("list", *times.split(), "--format", "json").json)
 
 
 @steps(1, 2)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from invite_admin import text
 from invite_admin.admin import AUDIT_TABLE
 from invite_admin.errors import NOTHING_CHANGED, BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from invite_admin.model import Actor
     from invite_admin.session import Session
@@ -50,11 +52,13 @@ class Made:
         id: The code's id.
         actor: E-mail address of who made it.
         values: What the audit log kept of it; its keys are the application's.
+        at: When; all of a batch have the same time.
     """
 
     id: str
     actor: str
     values: dict[str, Any]
+    at: datetime
 
 
 def made_under(
@@ -85,16 +89,22 @@ def made_under(
     session.become(shape.audit.role)
     values = {"request_id": request_id, "actor": actor.id if actor else None, "limit": limit}
     made = [
-        Made(row.id, row.actor_email or "unknown", row.after_value or {})
+        Made(row.id, row.actor_email or "unknown", row.after_value or {}, row.created_at)
         for row in session.execute(sa.text(_MADE), values)
     ]
     actors = sorted({m.actor for m in made})
     if len(actors) > 1:
         raise BadInput(
             f"that request id was used by several actors: {', '.join(actors)}; nothing was changed",
-            hint=_OTHERWISE,
+            hint="; ".join(f"{' '.join(_times(made, actor))} for {actor}'s" for actor in actors),
         )
     return made
+
+
+def _times(made: Sequence[Made], actor: str) -> tuple[str, ...]:
+    """Return the filter that chooses what an actor made."""
+    times = [m.at for m in made if m.actor == actor]
+    return text.made_between(min(times), max(times))
 
 
 def count_made(
