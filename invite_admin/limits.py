@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from invite_admin.store import Issued, Store
 
 PATIENCE = 30.0  # seconds that a batch waits for another one to be delivered and stored
+LESS = "ask for less"  # what to do where a command wants more than the limit itself
 _FREED = {"points_open": "room only by revoke, redemptions or expiry"}
 _NEVER = "codes made at no finite time take the room"
 
@@ -87,10 +88,10 @@ class _Excess:
         used = f"{self.used:,} of {self.limit:,} used"
         return f"{self.name}: {used}, {self.wanted:,} wanted, {self.over:,} too many"
 
-    def next(self, zone: tzinfo) -> str:
-        """Say when there is room again."""
+    def next(self, zone: tzinfo, instead: str) -> str:
+        """Say when there is room again, or what to do instead where there never is."""
         if self.wanted > self.limit:
-            return f"{self.name}: more than the limit itself, so ask for less"
+            return f"{self.name}: more than the limit itself, so {instead}"
         if self.room is None:
             return f"{self.name}: {_FREED.get(self.name, _NEVER)}"
         return f"{self.name}: room from {text.rfc3339(_second_after(self.room), zone)} on"
@@ -105,14 +106,20 @@ def standings(store: Store, limits: Limits) -> dict[str, Standing]:
     return found
 
 
-def check(store: Store, run: Run, demand: Demand) -> None:
+def check(store: Store, run: Run, demand: Demand, instead: str = LESS) -> None:
     """Refuse what would exceed a limit, before anything is sent.
+
+    Args:
+        store: The table.
+        run: The call.
+        demand: What would be added.
+        instead: What to do where it is more than the limit itself.
 
     Raises:
         OverLimit: It would.
         InviteError: A limit is configured, and not every row can be counted.
     """
-    _refuse(store, run, demand, stored=False)
+    _refuse(store, run, demand, stored=False, instead=instead)
 
 
 def hold(store: Store, run: Run, demand: Demand) -> None:
@@ -155,13 +162,13 @@ def tell(store: Store, run: Run) -> None:
             run.say(f"limit {name}: {used}, {standing.left:,} left")
 
 
-def _refuse(store: Store, run: Run, demand: Demand, *, stored: bool) -> None:
+def _refuse(store: Store, run: Run, demand: Demand, *, stored: bool, instead: str = LESS) -> None:
     beyond = list(_excesses(store, _concerned(run.preferences.limits, demand), stored=stored))
     if beyond:
         zone = run.preferences.timezone
         raise OverLimit(
             f"{'; '.join(excess.told() for excess in beyond)}; {NOTHING_CHANGED}",
-            hint="; ".join(excess.next(zone) for excess in beyond),
+            hint="; ".join(excess.next(zone, instead) for excess in beyond),
         )
 
 

@@ -106,13 +106,15 @@ def report_options(function: Function) -> Function:
     ) -> Any:  # noqa: ANN401 - each command's own
         from invite_admin.run import Target  # noqa: PLC0415 - only a command that runs needs it
 
-        path = None if output is None or str(output) == names.STDIN else output
+        piped = str(output) == names.STDIN
+        path = None if piped else output
         usual = "csv" if given.get("watch") else "table"  # a stream has no end to be laid out
         named = form or SUFFIXES.get(path.suffix.lower() if path else "")
         chosen = named or usual
-        if (raw or bom) and chosen != "csv":
+        if (raw or bom) and chosen != "csv" and not given.get("resume"):  # whose file says it
             raise BadInput("--raw and --bom go with csv only")
-        return function(*args, target=Target(chosen, path, raw, bom, bool(named)), **given)
+        target = Target(chosen, path, raw, bom, bool(named), piped)
+        return function(*args, target=target, **given)
 
     return wrapped
 

@@ -47,10 +47,7 @@ class Wanted:
             return
         count = batches.made_count(self.request_id)
         row = next(iter(batches.rows(made).values()), None)
-        chosen: tuple[str, ...] = ("--request-id", self.request_id)
-        if row and isinstance(row.created_at, datetime) and batches.shared(self.request_id):
-            chosen = text.made_at(row.created_at)
-        chosen = (*chosen, *output.telling(count))
+        chosen = (*batches.choice(self.request_id, made[0].at), *output.telling(count))
         shows = run.command_line("list", *chosen)
         differing = self._differing(made[0], row, count)
         if differing:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from invite_admin.pending import Pending
     from invite_admin.report import Report
     from invite_admin.run import Run
-    from invite_admin.store import Store
+    from invite_admin.store import Batches, Store
 
 
 def resume(job: Job, path: Path, report_of: Callable[..., Report]) -> None:
@@ -65,18 +65,20 @@ def _settled(
         batches = Batches(store, lambda made: delivery.keep(made, store))
         run.gate.admit(store.session, batch.count)
         batches.begin(batch.request_id)
-        alone = not (store.shape.traced and batches.shared(batch.request_id))
         stored = batches.stored(batch)
         if stored is None:
-            raise _unclear(batch, store, run)
+            raise _unclear(batch, store, batches, run)
         if stored:
-            _take(found, store, run, delivery)
-            return report_of(run, store, batch, alone=alone)
+            chosen = batches.choice(batch.request_id, batch.created_at)
+            _take(found, store, run, chosen, delivery.kept)
+            return report_of(run, store, batch, chosen)
         run.say(f"the batch is not stored; its codes lie in {shown_path(delivery.kept)}")
         _still_allowed(found, store, run)
         run.say("storing exactly these codes now")
         with run.progress(batch.count, "codes stored") as advance:
-            report = report_of(run, store, batches.store(batch, advance), alone=alone)
+            batch = batches.store(batch, advance)
+        chosen = batches.choice(batch.request_id, batch.created_at)
+        report = report_of(run, store, batch, chosen)
         job.hand_over(store, batches, report, delivery)
         return report
 
@@ -97,8 +99,8 @@ def _target(asked: Target, found: Pending, final: Path) -> Target:
     Raises:
         BadInput: Another format is asked for now.
     """
-    other = asked.form != found.form or asked.raw > found.raw or asked.bom > found.bom
-    if asked.asked and other:
+    other = asked.named and asked.form != found.form
+    if other or asked.raw > found.raw or asked.bom > found.bom:
         raise BadInput(
             f"this batch is written as {found.form}, as it was asked for; {NOTHING_CHANGED}",
             hint="leave --format, --raw and --bom out; a file that --output names keeps its suffix",
@@ -125,10 +127,11 @@ def _same_place(found: Pending, store: Store) -> None:
         )
 
 
-def _unclear(batch: Batch, store: Store, run: Run) -> Conflict:
+def _unclear(batch: Batch, store: Store, batches: Batches, run: Run) -> Conflict:
     """Say of a batch that is not stored as it was made what of it is in the table."""
-    named = ("--request-id", batch.request_id) if store.shape.traced else ()
-    listed = run.command_line("list", *named, "--format", "csv")
+    made = batches.made(batch.request_id) if store.shape.traced else []
+    chosen = batches.choice(batch.request_id, made[0].at) if made else ()
+    listed = run.command_line("list", *chosen, "--format", "csv")
     if not store.shape.ways[Capability.LOOKUP].available:
         return Conflict(
             f"it cannot be told whether exactly this batch is in the table; {NOTHING_CHANGED}",
@@ -151,7 +154,9 @@ def _unclear(batch: Batch, store: Store, run: Run) -> Conflict:
     )
 
 
-def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
+def _take(
+    found: Pending, store: Store, run: Run, chosen: tuple[str, ...], kept: Path | None
+) -> None:
     """Take a batch that is stored, unless some of its codes cannot be redeemed any more."""
     from invite_admin.store.proof import standing  # noqa: PLC0415 - heavy
 
@@ -168,13 +173,11 @@ def _take(found: Pending, store: Store, run: Run, delivery: ToFile) -> None:
     }
     listed = ", ".join(f"{count:,} {what}" for what, count in bad.items() if count)
     if listed:
-        kept = shown_path(delivery.kept)
-        named = ("--request-id", store.request_id) if store.shape.traced else ()
         raise Conflict(
             f"the batch was stored, and not all its codes are good any more: {listed}; "
             "no file was made of them",
-            hint=f"{kept} keeps them all until you remove it; "
-            f"{run.command_line('list', *named)} shows what became of them",
+            hint=f"{shown_path(kept)} keeps them all until you remove it; "
+            f"{run.command_line('list', *chosen)} shows what became of them",
         )
     if changed:
         run.say(f"{text.counted(changed, 'code')} got other terms since; the file has the first")
@@ -190,16 +193,17 @@ def _still_allowed(found: Pending, store: Store, run: Run) -> None:
             f"the expiry {shown} has passed since; {NOTHING_CHANGED}",
             hint="nothing is stored: remove the pending file, and generate the batch anew",
         )
-    hint = "once there is room, or the limit is raised, resume it; or remove the pending file"
+    after = "then resume it, or remove the pending file"
     for name, wanted, limit in (
         ("codes_per_batch", count, most.codes_per_batch),
         ("points_per_code", terms.points, most.points_per_code),
     ):
         if wanted > limit:
             raise OverLimit(
-                f"{name}: {wanted:,} of at most {limit:,}; {NOTHING_CHANGED}", hint=hint
+                f"{name}: {wanted:,} of at most {limit:,}; {NOTHING_CHANGED}",
+                hint=f"raise {name} of [limits] in the settings; {after}",
             )
     try:
-        limits.check(store, run, Demand.of(count, terms.points))
+        limits.check(store, run, Demand.of(count, terms.points), instead="raise it")
     except OverLimit as error:
-        raise OverLimit(error.message, hint=hint) from None
+        raise OverLimit(error.message, hint=f"{error.hint}; {after}") from None

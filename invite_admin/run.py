@@ -150,14 +150,16 @@ class Target:
         path: The file; None means standard output.
         raw: csv without the guard against formulas.
         bom: csv with the mark that Excel wants.
-        asked: Whether the format was named, by an option or by the file's suffix.
+        named: Whether the format was named, by an option or by the file's suffix.
+        piped: Whether standard output was named.
     """
 
     form: str
     path: Path | None = None
     raw: bool = False
     bom: bool = False
-    asked: bool = False
+    named: bool = False
+    piped: bool = False
 
     def open(self, run: Run, *, limited: bool = False) -> tuple[sinks.Sink, output.Style]:
         """Check the place before anything is sent; a file is made by its first byte.

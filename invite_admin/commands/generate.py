@@ -59,12 +59,10 @@ class Order:
         if not self.dry_run:
             run.gate.admit(store.session, self.count)
             batches.begin(self.request_id)
-        alone = True
         if self.request_id is not None:
             run.record.request_id = self.request_id
             fixed = self.expires is not None and self.expires.span is None
             Wanted(self.request_id, self.count, terms, fixed).refuse_repeat(run, batches)
-            alone = not batches.shared(self.request_id)
         if self.dry_run:
             limits.tell(store, run)
         limits.check(store, run, Demand.of(self.count, self.points))
@@ -75,7 +73,9 @@ class Order:
             return None
         with run.progress(self.count, "codes stored") as advance:
             made = batches.make(self.count, terms, advance)
-        return batch_report(run, store, made, alone=alone)
+        new = self.request_id is None
+        chosen = batches.choice(made.request_id, made.created_at, new=new)
+        return batch_report(run, store, made, chosen)
 
 
 def worth(count: int, terms: Terms) -> str:
@@ -84,14 +84,14 @@ def worth(count: int, terms: Terms) -> str:
     return f"{each}, {text.counted(count * terms.points, 'point')} in all"
 
 
-def batch_report(run: Run, store: Store, batch: Batch, *, alone: bool = True) -> Report:
+def batch_report(run: Run, store: Store, batch: Batch, chosen: tuple[str, ...]) -> Report:
     """Report a batch: its codes, and once they are stored what names and voids it.
 
     Args:
         run: The call.
         store: The table.
         batch: The batch.
-        alone: Whether its request id names it alone: no other actor used the same.
+        chosen: The filter that chooses it.
     """
     terms = batch.terms
 
@@ -101,8 +101,7 @@ def batch_report(run: Run, store: Store, batch: Batch, *, alone: bool = True) ->
         if store.named:
             named += f", request id {batch.request_id}"
         done = f"stored: {worth(batch.count, terms)}"
-        by_id = store.shape.traced and alone
-        return [done, named, *_voiding(run, store, batch, by_id=by_id)]
+        return [done, named, *_voiding(run, store, batch, chosen)]
 
     shared = (terms.points, terms.expires_at, terms.note)
     return Report(columns.GENERATED, Shown(batch), summary=summary, batch=batch, shared=shared)
@@ -119,12 +118,11 @@ class Shown:
             yield from zip(piece.ids, piece.codes, masks(piece.codes), strict=True)
 
 
-def _voiding(run: Run, store: Store, batch: Batch, *, by_id: bool) -> list[str]:
-    """Name the one command that voids the batch: by its request id, else by its time."""
+def _voiding(run: Run, store: Store, batch: Batch, chosen: tuple[str, ...]) -> list[str]:
+    """Name the one command that voids the batch."""
     way = store.shape.ways[Capability.REVOKE]
     if not way.available:
         return [f"they cannot be voided here: {way.reason}"]
-    chosen = ("--request-id", batch.request_id) if by_id else text.made_at(batch.created_at)
     line = run.command_line("revoke", *chosen, *output.telling(batch.count))
     return ["to void the whole batch:", f"  {line}"]
 
@@ -179,6 +177,11 @@ def _generate(  # noqa: PLR0913 - one argument an option
     if resume is not None:
         if (count, points, expires, note, request_id, dry_run) != (None,) * 5 + (False,):
             raise BadInput("--resume takes the batch as it is; only --output goes with it")
+        if target.piped:
+            raise BadInput(
+                f"--resume makes a file, and standard output is none; {NOTHING_CHANGED}",
+                hint="leave --output out, or name another file by it",
+            )
         resuming.resume(job, resume, batch_report)
         return
     if count is None or points is None:

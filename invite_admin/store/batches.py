@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from invite_admin import locks
+from invite_admin import locks, text
 from invite_admin.batch import Batch, Held
 from invite_admin.codes import space
 from invite_admin.errors import Busy, Failed, OverLimit
@@ -19,6 +19,7 @@ from invite_admin.store.requests import count_made, made_by_others, made_under
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
 
     from invite_admin.batch import Keeper, Piece, Terms
     from invite_admin.model import Row
@@ -93,10 +94,19 @@ class Batches:
         store = self._store
         return made_under(store.session, store.shape, request_id, store.actor, FIRST)
 
-    def shared(self, request_id: str) -> bool:
-        """Tell whether another actor made codes under a request id, by the audit log."""
+    def choice(self, request_id: str, made_at: datetime, *, new: bool = False) -> tuple[str, ...]:
+        """Write the filter that chooses a batch: by its request id, else by its time.
+
+        Args:
+            request_id: The id; it serves where the audit log has it, and has it alone.
+            made_at: When the batch was made.
+            new: Whether nobody else can have used the id.
+        """
         store = self._store
-        return made_by_others(store.session, store.shape, request_id, store.actor)
+        alone = store.shape.traced and (
+            new or not made_by_others(store.session, store.shape, request_id, store.actor)
+        )
+        return ("--request-id", request_id) if alone else text.made_at(made_at)
 
     def made_count(self, request_id: str, ids: Sequence[str] | None = None) -> int:
         """Count what this actor made under a request id; ``ids`` counts only these, None all."""

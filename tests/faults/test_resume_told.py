@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import pytest
-from batches import BOTH_WAYS, hashes, line, stored
+from batches import hashes, line, stored
 from faults.aftermath import (
     AFTER,
     BEFORE,
@@ -18,7 +18,6 @@ from faults.aftermath import (
     check,
     killed,
     pending_of,
-    recover,
     resumed,
 )
 from hostile import failure
@@ -86,39 +85,6 @@ def test_lost_meanwhile(invite: Invite, database: Database) -> None:
     assert 0 == invite(*void.split()[1:], "--yes").exit_code
 
 
-@EITHER
-@BOTH_WAYS
-@pytest.mark.parametrize(
-    "words", [["--format", "csv"], ["--output", "o.csv"], ["--format", "table"], ["--bom"]]
-)
-def test_another_format(
-    invite: Invite, database: Database, login: str, arm: Arm, words: list[str]
-) -> None:
-    """A batch is written as it was asked for; whoever asks for something else is told so."""
-    path = invite.folder / "codes.jsonl"
-    killed(invite, path, login, arm)
-    done = invite("generate", "--resume", str(pending_of(path)), *words, login=login)
-    assert (2, False, True) == (done.exit_code, path.exists(), pending_of(path).exists())
-    if "--bom" not in words:
-        told = "bad input: this batch is written as jsonl, as it was asked for; nothing was changed"
-        assert told == failure(done)[0]
-    recover(invite, database, path, login)
-    assert path.exists()
-
-
-@pytest.mark.parametrize("words", [["--bom"], ["--raw"], ["--bom", "--raw"]])
-def test_another_csv(invite: Invite, database: Database, words: list[str]) -> None:
-    """Nor does csv get a mark or lose its guard that it was not asked for with."""
-    path = invite.folder / "codes.csv"
-    killed(invite, path, "admin_runtime", BEFORE)
-    await_gone(database)
-    resume = ("generate", "--resume", str(pending_of(path)), "--format", "csv")
-    done = invite(*resume, *words)
-    told = "bad input: this batch is written as csv, as it was asked for; nothing was changed"
-    assert (2, told, False) == (done.exit_code, failure(done)[0], path.exists())
-    assert (0, True) == (invite(*resume).exit_code, path.exists())
-
-
 def test_no_folder_for_another_file(invite: Invite, database: Database) -> None:
     """It is refused before anything is sent, under the name that was given."""
     path = invite.folder / "codes.jsonl"
@@ -137,13 +103,30 @@ def test_limits_of_a_batch_that_is_as_it_is(invite: Invite, database: Database) 
     path = invite.folder / "codes.jsonl"
     killed(invite, path, "admin_runtime", BEFORE)
     await_gone(database)
-    for limits in ({"codes_per_batch": 11}, {"points_open": 83}):
-        done = invite("generate", "--resume", str(pending_of(path)), settings={"limits": limits})
+    after = "then resume it, or remove the pending file"
+    above = "more than the limit itself, so raise it"
+    by_batch = ("codes_per_batch", CODES - 1, "raise codes_per_batch of [limits] in the settings")
+    open_now = ("points_open", 7 * CODES - 1, f"points_open: {above}")
+    for name, most, hint in (by_batch, open_now):
+        limits = {"limits": {name: most}}
+        done = invite("generate", "--resume", str(pending_of(path)), settings=limits)
         assert 9 == done.exit_code
         assert f"the batch is not stored; its codes lie in {path}.pending" in done.stderr
         assert "storing exactly these codes now" not in done.stderr
-        hint = "hint: once there is room, or the limit is raised, resume it; or remove the pending"
-        assert hint in done.stderr
+        assert f"hint: {hint}; {after}" == failure(done)[1]
+
+
+def test_when_there_is_room(invite: Invite, database: Database) -> None:
+    """Where a batch will fit later, it is said when, as for a new one."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", BEFORE)
+    await_gone(database)
+    assert 0 == invite(*line(1, 7)).exit_code
+    limits = {"limits": {"points_per_day": 7 * CODES}}
+    done = invite("generate", "--resume", str(pending_of(path)), settings=limits)
+    room = r"hint: points_per_day: room from \S+T\S+ on; then resume it, or remove the pending file"
+    assert (9, 1) == (done.exit_code, stored(database))
+    assert re.fullmatch(room, str(failure(done)[1])), done.stderr
 
 
 def test_request_id_of_another_batch(invite: Invite, database: Database) -> None:
