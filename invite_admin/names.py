@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STDIN = "-"
-_PASTE = "paste codes, ids or masks, one a line; then press Enter, and Ctrl-D on a line of its own"
+SEVERAL = "codes, ids or masks, one a line"  # what most commands read
 LARGEST = 64 * 2**20  # bytes of a file of codes
 _BETWEEN = re.compile(r"[\s,]*")
 _HEADINGS = ("code", "mask")  # of a single column; one of ids is csv
@@ -36,17 +36,18 @@ def read_arguments(words: Sequence[str]) -> list[Name]:
     return [_name(word, f"argument {place}") for place, word in enumerate(words, start=1)]
 
 
-def read_stdin(say: Callable[[str], None]) -> list[Name]:
+def read_stdin(say: Callable[[str], None], wanted: str = SEVERAL) -> list[Name]:
     """Read all names from standard input, before anything is sent.
 
     Args:
         say: Told how to go on where a person types them.
+        wanted: What is to be pasted.
 
     Raises:
         BadInput: As for a file.
     """
     if sys.stdin.isatty():
-        say(_PASTE)
+        say(f"paste {wanted}; then press Enter, and Ctrl-D on a line of its own")
     return read_file(None)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import stock
 from databases import ACTOR, TESTERS, steps
+from hostile import failure
 from shelf import CODE_KEYS, READERS, put
 from terminal import terminal
 
@@ -67,6 +68,17 @@ def test_pasted_on_a_terminal(invite: Invite, database: Database) -> None:
     assert (0, made.id) == (done.exit_code, done.json[0]["id"]), done.stderr
 
 
+def test_the_one_code_that_a_tester_redeems(invite: Invite) -> None:
+    """What redeems asks for a code's whole text, and for nothing that it would refuse."""
+    with terminal(invite, "sandbox", "redeem", "-", "--as", TESTERS[0]) as screen:
+        told = screen.read("line of its own")
+        screen.press("JYOTISH-****-FAKE\n\x04")
+        done = screen.end()
+    assert "paste the code; then press Enter" in told
+    refused = "bad input: one invite code is needed, its whole text"
+    assert (2, refused) == (done.exit_code, failure(done)[0])
+
+
 def test_hash_unreadable(invite: Invite, database: Database) -> None:
     """Where nobody may read the hash a text is not looked up: never called not found."""
     made = stock.make(database)
@@ -86,7 +98,7 @@ def test_hash_unreadable(invite: Invite, database: Database) -> None:
 WORDS: Final = {
     "available": rf"can be redeemed; available since {AT}; never expires",
     "redeemed": rf"redeemed by {TESTERS[0]} \(user [0-9a-f-]{{36}}\) at {AT}",
-    "revoked": rf"revoked by [0-9a-f-]{{36}} at {AT}",
+    "revoked": rf"revoked by user [0-9a-f-]{{36}} at {AT}",
     "expired": r"expired \d,\d\d\d days ago, at 2000-01-01 00:00Z",
 }
 
@@ -148,10 +160,30 @@ def test_who(invite: Invite, database: Database) -> None:
             f"redeemed by a@example.com (user {user}) at 2030-01-02 03:04Z"
         ),
         put(database, "C", revoked_at="2030-01-02Z", revoked_by=user, expires_at=stock.PAST): (
-            f"revoked by {user} at 2030-01-02 00:00Z"
+            f"revoked by user {user} at 2030-01-02 00:00Z"
         ),
     }
     assert list(words.values()) == reasons(invite, *words)
+
+
+@steps(2, 3)
+@pytest.mark.parametrize("login", ["admin_runtime", "owner", "reader"])
+def test_who_revoked(invite: Invite, database: Database, login: str) -> None:
+    """Who voided a code is named by e-mail address, where this login may read the users."""
+    schema = "identity" if database.step == 3 else "auth"
+    user = database.value(f"select id::text from {schema}.users where email = %s", [ACTOR])
+    made = put(database, "A", revoked_at="2030-01-02Z", revoked_by=user)
+    show = ("show", made, "--format", "json")
+    told = f"revoked by {ACTOR} (user {user}) at 2030-01-02 00:00Z"
+    assert told == invite(*show, login=login).json[0]["reason"]
+    readers = "public, admin_runtime, service_role, invite_test_reader"
+    database.execute(f"revoke all on {schema}.users from {readers}")
+    if login != "owner":
+        alone = invite(*show, login=login)
+        assert (0, f"revoked by user {user} at 2030-01-02 00:00Z") == (
+            alone.exit_code,
+            alone.json[0]["reason"],
+        )
 
 
 def test_zone(invite: Invite, database: Database) -> None:

@@ -102,7 +102,7 @@ def redeem(run: Run, code: str, email: str, target: Target) -> None:
     \b
     Example: invite sandbox redeem - --as tester01@example.com
     """
-    names = read_stdin(run.say) if code == STDIN else read_arguments([code])
+    names = read_stdin(run.say, "the code") if code == STDIN else read_arguments([code])
     if len(names) != 1 or names[0].kind is not Kind.CODE:
         raise BadInput("one invite code is needed, its whole text")
     with run.stoppable():

@@ -17,7 +17,7 @@ from invite_admin.options import as_command, name_options, report_options
 from invite_admin.report import Layout, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from invite_admin.codes import Name
@@ -48,9 +48,13 @@ def _show(run: Run, /, *, target: Target, named: Named) -> None:
 
 
 def _report(store: Store, names: Sequence[Name], run: Run) -> Report:
+    from invite_admin.store.actors import addresses  # noqa: PLC0415 - heavy
+
     store.require_lookup(names)
     found = list(store.reads.find(names))
-    rows = list(_rows(found, store.session.server.now, run.preferences.timezone))
+    revokers = {row.revoked_by for fit in found for row in fit.rows if row.revoked_by}
+    people = addresses(store.session, store.shape, revokers)
+    rows = list(_rows(found, people, store.session.server.now, run.preferences.timezone))
     missing = sum(1 for f in found if not f.rows)
     verdict = None
     if missing == len(found):
@@ -59,11 +63,13 @@ def _report(store: Store, names: Sequence[Name], run: Run) -> Report:
     return Report(columns.SHOWN, rows, Layout.RECORDS, verdict=verdict)
 
 
-def _rows(found: Sequence[Found], now: datetime, zone: tzinfo) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    found: Sequence[Found], people: Mapping[str, str], now: datetime, zone: tzinfo
+) -> Iterator[tuple[Any, ...]]:
     for position, fit in enumerate(found, start=1):
         several = f"the mask fits {len(fit.rows)} codes; " if len(fit.rows) > 1 else ""
         for row in fit.rows:
-            reason = several + explain(row, now, zone)
+            reason = several + explain(row, people, now, zone)
             if fit.name.folded and row.status is Status.AVAILABLE:
                 reason += _ODD_DASHES
             yield (*astuple(row), position, reason)
@@ -73,16 +79,24 @@ def _rows(found: Sequence[Found], now: datetime, zone: tzinfo) -> Iterator[tuple
             yield (None, label, *blank, position, "no such code in this table")
 
 
-def explain(row: Row, now: datetime, zone: tzinfo) -> str:
-    """Say in words why a code can or cannot be redeemed."""
+def explain(row: Row, people: Mapping[str, str], now: datetime, zone: tzinfo) -> str:
+    """Say in words why a code can or cannot be redeemed.
+
+    Args:
+        row: The code.
+        people: E-mail addresses of those who revoked codes, by id, as far as they are known.
+        now: The server's now.
+        zone: In which times are written.
+    """
 
     def at(instant: datetime | str | None) -> str:
         return text.short_time(instant, zone) if instant is not None else "an unknown time"
 
     if row.status is Status.REDEEMED:
-        return f"redeemed by {_who(row)} at {at(row.redeemed_at)}"
+        return f"redeemed by {_who(row.redeemed_email, row.redeemed_by)} at {at(row.redeemed_at)}"
     if row.status is Status.REVOKED:
-        return f"revoked by {row.revoked_by or 'somebody unknown'} at {at(row.revoked_at)}"
+        who = _who(people.get(row.revoked_by or ""), row.revoked_by)
+        return f"revoked by {who} at {at(row.revoked_at)}"
     if row.status is Status.EXPIRED:
         return f"expired {_apart(row.expires_at, now)} ago, at {at(row.expires_at)}"
     until = "never expires"
@@ -91,10 +105,10 @@ def explain(row: Row, now: datetime, zone: tzinfo) -> str:
     return f"can be redeemed; available since {at(row.created_at)}; {until}"
 
 
-def _who(row: Row) -> str:
-    if row.redeemed_email and row.redeemed_by:
-        return f"{row.redeemed_email} (user {row.redeemed_by})"
-    return row.redeemed_email or f"user {row.redeemed_by}"
+def _who(email: str | None, identity: str | None) -> str:
+    if email and identity:
+        return f"{email} (user {identity})"
+    return email or (f"user {identity}" if identity else "somebody unknown")
 
 
 def _apart(instant: datetime | str | None, now: datetime) -> str:

@@ -12,7 +12,7 @@ from invite_admin.model import Actor
 from invite_admin.shape import USERS_TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from invite_admin.session import Session
     from invite_admin.shape import Shape
@@ -34,6 +34,11 @@ select id::text, lower(btrim(email)) as email from {users}
 where lower(btrim(email)) = any(:named) or id::text = any(:named)
 order by least(array_position(cast(:named as text[]), lower(btrim(email))),
                array_position(cast(:named as text[]), id::text)), id
+"""
+
+_ADDRESSES = """
+select id::text, lower(btrim(email)) as email from {users}
+where id::text = any(:ids) and btrim(email) <> ''
 """
 
 
@@ -91,6 +96,21 @@ def find_accounts(session: Session, shape: Shape, named: Sequence[str]) -> list[
     if missing:
         raise BadInput(f"not in {where}: {', '.join(missing)}; nothing was changed")
     return found
+
+
+def addresses(session: Session, shape: Shape, ids: Collection[str]) -> dict[str, str]:
+    """Return the e-mail addresses of people by id; who is not found, or may not be, is left out.
+
+    Args:
+        session: An open transaction.
+        shape: Which users table there is, and who may read it.
+        ids: The people's ids.
+    """
+    if not ids or not shape.actor.available:
+        return {}
+    session.become(shape.actor.role)
+    query = sa.text(_ADDRESSES.format(users=USERS_TABLE[shape.users]))
+    return {row.id: row.email for row in session.execute(query, {"ids": [*ids]})}
 
 
 def _refused(email: str, why: str) -> Denied:
