@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from invite_admin.report import Column
 
-_DEFAULTS = {False: "false", (): "none"}
+_DEFAULTS = {False: "false", (): "none", None: "none: no such limit"}
 WIDTH = 78  # columns that Click fills of a terminal of 80
 PAGE = Path(__file__).with_name("reference.md")
 KEYS: dict[str, Sequence[Column]] = {
@@ -56,6 +56,11 @@ def page() -> str:
             "tries after busy, each for half of the people, for 95 of 100, and for the last."
         ),
         (
+            "Of the capabilities, `read` is to list and count codes, `lookup` to find one by its "
+            "text, which takes the right to read the hash; the others are the commands of that "
+            "name."
+        ),
+        (
             "A capability of `check` has `name available via reason`, a finding `level code "
             "message hint`, `gate` has `running running_at_most waiting waiting_at_most full`, "
             "and each of `limits` has `limit used left`, null where none is set or not counted."
@@ -64,6 +69,12 @@ def page() -> str:
         _exit_codes(),
         "## Settings",
         _settings(),
+        (
+            "Timeouts are in seconds. Of the environment count `INVITE_DATABASE_URL` (the "
+            "database; else libpq's own variables), `INVITE_CONFIG` (the settings file), "
+            "`INVITE_ACTOR` and `INVITE_WRITE_ROLE` (before the settings), and "
+            "`INVITE_SMOKE_DATABASE_URL` (where the people of `smoke` connect)."
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -93,17 +104,12 @@ def _exit_codes() -> str:
 def _settings() -> str:
     rows = ["| key of `invite.toml` | value | default |", "| --- | --- | --- |"]
     rows += [f"| `{key}` | {form} | {default} |" for key, form, default in known_settings()]
-    for section, kind, unit in (("limits", Limits, ""), ("timeouts", Timeouts, " seconds")):
+    for section, kind in (("limits", Limits), ("timeouts", Timeouts), ("smoke", Smoke)):
+        forms = known_in(section)
         rows += [
-            f"| `[{section}] {f.name}` | a whole number{unit and ' of' + unit} "
-            f"| {'none: no such limit' if f.default is None else f.default} |"
+            f"| `[{section}] {f.name}` | {forms[f.name]} | {_DEFAULTS.get(f.default, f.default)} |"
             for f in fields(kind)
         ]
-    forms = known_in("smoke")
-    rows += [
-        f"| `[smoke] {f.name}` | {forms[f.name]} | {_DEFAULTS.get(f.default, f.default)} |"
-        for f in fields(Smoke)
-    ]
     return "\n".join(rows)
 
 

@@ -219,8 +219,7 @@ class Job:
             if not again:
                 self._announce(store)
             store.require(self.needs)
-            if self.writes:
-                self.run.record.actor = settings.actor
+            self.run.record.actor = settings.actor if self.writes else None
             yield store
 
     def _announce(self, store: Store) -> None:
@@ -228,6 +227,7 @@ class Job:
         server, settings = store.session.server, self.run.settings
         address = f"sandbox, {server.address}" if settings.sandbox else server.address
         place = Place(address, server.database, server.login, settings.actor)
+        self.run.record.server, self.run.record.database = place.server, place.database
         for line in whereabouts(place, store.shape, self.needs):
             self.run.say(line)
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-KEYS = ("time", "actor", "command", "request_id", "counts", "exit", "outcome")
+KEYS = (
+    *("time", "actor", "server", "database", "command"),
+    *("request_id", "counts", "exit", "outcome"),
+)
 _BEGINNING = b'{"time": "'
 STANDARD_OUTPUT = 1  # its descriptor
 _LONGEST = 2**16  # bytes of a line, and more than one ever has
@@ -31,12 +34,16 @@ class Record:
     Attributes:
         command: The command's name; None before it is known.
         actor: E-mail address of who acts; None where nobody does.
+        server: Address of the server; None where none was reached.
+        database: Name of the database; None likewise.
         request_id: The audit log's name for it; None where there is none.
         counts: What was done, by outcome.
     """
 
     command: str | None = None
     actor: str | None = None
+    server: str | None = None
+    database: str | None = None
     request_id: str | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -104,8 +111,8 @@ class Log:
         if self._left:
             return
         values: tuple[Any, ...] = (
-            *(datetime.now(UTC).isoformat(), record.actor, record.command, record.request_id),
-            *(record.counts, exit_code, word),
+            *(datetime.now(UTC).isoformat(), record.actor, record.server, record.database),
+            *(record.command, record.request_id, record.counts, exit_code, word),
         )
         line = dict(zip(KEYS, values, strict=True))
         try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from databases import ACTOR, BANNED, NO_ADMIN, steps
+from hostile import failure
 from stock import BOTH_WAYS, UNKNOWN_ID, make, make_many, outcomes, revoked, snapshot
 
 if TYPE_CHECKING:
@@ -101,8 +102,9 @@ def test_more_rows_than_a_table_holds(database: Database, invite: Invite, login:
     for form in ("table", "markdown"):
         done = invite("revoke", "--points", "10", "--yes", "--format", form, login=login)
         assert (2, "") == (done.exit_code, done.stdout)
-        assert f"{form} holds at most 10,000 rows; nothing was changed" in done.stderr
-        assert "hint: use --format csv, json or jsonl" in done.stderr
+        held = f"10,001 rows are more than format {form} holds, which is 10,000"
+        hint = "hint: add --output FILE.csv, or --format csv, json or jsonl"
+        assert (f"bad input: {held}; nothing was changed", hint) == failure(done)
     assert before == snapshot(database)
     done = invite("revoke", "--points", "10", "--yes", "--format", "jsonl", login=login)
     assert (0, HELD + 1) == (done.exit_code, len(done.jsonl)), done.stderr

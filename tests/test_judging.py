@@ -184,7 +184,7 @@ def test_differences() -> None:
         "server version (15.2, now 15.1)",
         "max_connections (60, now 100)",
         "pool (5, now 10)",
-        "tier (10, 20, now 10)",
+        "people at once (10, 20, now 10)",
     ] == differences(run(), other)
 
 
@@ -195,7 +195,7 @@ def test_another_line() -> None:
     stricter = replace(run(), p95_seconds=0.5)
     line = "the line was 2 s, now 0.5 s"
     assert f"yes: the conditions are the same; {line}" == judgement(stricter, same)
-    expected = f"no, these conditions differ: tier (10, 20, now 10); {line}"
+    expected = f"no, these conditions differ: people at once (10, 20, now 10); {line}"
     assert expected == judgement(stricter, other)
 
 

@@ -24,8 +24,8 @@ LOG: Final = "evidence.jsonl"
 HINT: Final = "hint: name another file by --log-file, a new one for instance"
 ONE: Final = "00000000-0000-4000-8000-000000000001"
 RECORD: Final = (
-    '{"time": "2026-11-29T18:00:00+00:00", "actor": null, "command": "list", "request_id": null,'
-    ' "counts": {}, "exit": 0, "outcome": "ok"}\n'
+    '{"time": "2026-11-29T18:00:00+00:00", "actor": null, "server": null, "database": null,'
+    ' "command": "list", "request_id": null, "counts": {}, "exit": 0, "outcome": "ok"}\n'
 )
 NAMES: Final = ("m.csv.pending", "m.csv.pending.new", ".m.csv.new", "link")
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
-KEYS: Final = ["time", "actor", "command", "request_id", "counts", "exit", "outcome"]
+PLACE: Final = ["server", "database"]
+KEYS: Final = ["time", "actor", *PLACE, "command", "request_id", "counts", "exit", "outcome"]
 LOG: Final = "evidence.jsonl"
 ID: Final = "friday-1"
 NOWHERE: Final = {"INVITE_DATABASE_URL": "postgresql://login:hunter2-Tr0ub4dor@127.0.0.1:1/db"}
@@ -35,8 +36,19 @@ def lines(invite: Invite) -> list[dict[str, Any]]:
 
 
 def last(invite: Invite) -> tuple[Any, ...]:
-    """Return all of the last line but its time."""
-    return tuple(lines(invite)[-1][key] for key in KEYS[1:])
+    """Return all of the last line but its time and place."""
+    return tuple(lines(invite)[-1][key] for key in KEYS[1:] if key not in PLACE)
+
+
+@pytest.mark.usefixtures("database")
+def test_where_it_was(invite: Invite) -> None:
+    """Each line names server and database as the command did; none where none was reached."""
+    said = invite("--log-file", LOG, "check").stderr.splitlines()[0]
+    assert 0 == invite("--log-file", LOG, *line()).exit_code
+    for left in lines(invite):
+        assert said.startswith(f"on {left['server']}, database {left['database']} (")
+    invite("--log-file", LOG, *line(), env=NOWHERE, settings=BRIEF)
+    assert dict.fromkeys(PLACE) == {key: lines(invite)[-1][key] for key in PLACE}
 
 
 def test_what_each_command_leaves(invite: Invite, database: Database) -> None:

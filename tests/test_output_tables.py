@@ -203,5 +203,5 @@ def test_checking_before_a_change(form: str) -> None:
     if form in ("csv", "json", "jsonl"):
         check_held(form, HELD + 1)
         return
-    with pytest.raises(BadInput, match=f"{form} holds at most 10,000 rows; nothing was changed"):
+    with pytest.raises(BadInput, match=f"10,001 rows are more than format {form} holds"):
         check_held(form, HELD + 1)

@@ -47,6 +47,15 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert 0 == run([*LINE, str(link), "--check"])
 
 
+def test_a_page_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not called stale, and no diff of the whole page hides that."""
+    path = tmp_path / "page.md"
+    assert 1 == run([*LINE, str(path), "--check"])
+    told = f"invite: failed: {path} is not there; nothing was changed\n"
+    hint = "hint: run the same without --check to make it\n"
+    assert ("", f"{told}{hint}", False) == (*capsys.readouterr(), path.exists())
+
+
 def test_what_is_no_page_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file of codes, or anything else that is no page, is not replaced."""
     path = tmp_path / "friday.csv"

@@ -454,7 +454,7 @@ def test_kept_and_compared(invite: Invite, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(json.dumps(document))
     other = smoke(invite, "--users", "4", "--against", "old.json", "--format", "csv")
     told = re.sub(r"now \d+\.\d+", "now X", other.stderr.splitlines()[-1])
-    expected = "no, these conditions differ: server version (9.6, now X); tier (3, now 4)"
+    expected = "no, these conditions differ: server version (9.6, now X); people at once (3, now 4)"
     assert f"before-and-after: {expected}" == told
 
 

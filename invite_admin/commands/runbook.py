@@ -110,7 +110,12 @@ def _print(run: Run, page: str) -> None:
 
 
 def _compare(run: Run, path: Path, page: str) -> None:
-    kept = _read(path) or ""
+    kept = _read(path)
+    if kept is None:
+        raise Failed(
+            f"{shown_path(path)} is not there; nothing was changed",
+            hint="run the same without --check to make it",
+        )
     if kept == page:
         run.say(f"{shown_path(path)} is current")
         return

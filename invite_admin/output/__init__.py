@@ -126,6 +126,7 @@ def check_held(form: str, count: int) -> None:
     """
     if form in HOLDING and count > HELD:
         raise BadInput(
-            f"{form} holds at most {HELD:,} rows; nothing was changed",
-            hint="use --format csv, json or jsonl, or fewer rows",
+            f"{count:,} rows are more than format {form} holds, which is {HELD:,}; "
+            "nothing was changed",
+            hint="add --output FILE.csv, or --format csv, json or jsonl",
         )

@@ -131,7 +131,7 @@ def differences(now: Run, before: Run) -> list[str]:
     ]
     sizes = [", ".join(str(tier.tier) for tier in run.tiers) for run in (before, now)]
     if sizes[0] != sizes[1]:
-        found.append(f"tier ({sizes[0]}, now {sizes[1]})")
+        found.append(f"people at once ({sizes[0]}, now {sizes[1]})")
     return found
 
 
