@@ -21,6 +21,7 @@ SEVERAL = "codes, ids or masks, one a line"  # what most commands read
 LARGEST = 64 * 2**20  # bytes of a file of codes
 _BETWEEN = re.compile(r"[\s,]*")
 _HEADINGS = ("code", "mask")  # of a single column; one of ids is csv
+_JSON = json.JSONDecoder(parse_int=float)  # no number of it is used, and some are too long
 _HINT = (
     f"a code ({FORM}), an id or a mask a line, without comments, or what `generate` wrote as csv "
     "(separated by commas), json or jsonl"
@@ -130,11 +131,11 @@ def _of_json(text: str, source: str) -> Iterator[tuple[int, str]]:
 
 def _items(text: str, count: int) -> Iterator[tuple[int, object]]:
     """Yield the items of a JSON array with the lines where they begin."""
-    decoder, line, end = json.JSONDecoder(), 1, text.index("[") + 1
+    line, end = 1, text.index("[") + 1
     counted = 0
     for _ in range(count):
         begin = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]  # it always matches
-        item, end = decoder.raw_decode(text, begin)
+        item, end = _JSON.raw_decode(text, begin)
         line, counted = line + text.count("\n", counted, begin), begin
         yield line, item
 
@@ -171,7 +172,7 @@ def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
 
 def _parsed(text: str, source: str, first: int = 1) -> object:
     try:
-        found: object = json.loads(text)
+        found: object = _JSON.decode(text)
     except (ValueError, RecursionError) as error:
         line = first + getattr(error, "lineno", 1) - 1
         raise BadInput(

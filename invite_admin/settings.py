@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
@@ -24,6 +25,7 @@ USERS_URL_VARIABLE = "INVITE_SMOKE_DATABASE_URL"
 CONFIG_VARIABLE = "INVITE_CONFIG"
 LIBPQ_VARIABLES = ("PGHOST", "PGSERVICE", "PGDATABASE")
 LARGEST = 2**20  # bytes of a settings file
+_TOO_LONG = "a number that is too long"  # the one thing for which tomllib has no words of its own
 _TWICE = re.compile(r"Cannot (overwrite|declare|mutate|redefine) |Duplicate ")  # as tomllib says it
 
 
@@ -181,8 +183,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise BadInput(f"settings file {shown}: cannot be read: {reason}") from None
     except tomllib.TOMLDecodeError as error:
         raise _no_toml(str(error), text, shown) from None
-    except (RecursionError, ValueError):
-        raise BadInput(f"settings file {shown}: not TOML that this tool reads") from None
+    except (RecursionError, ValueError) as error:
+        what = "nesting that is too deep" if isinstance(error, RecursionError) else _TOO_LONG
+        raise BadInput(f"settings file {shown}, line {_end_of_reading(text)}: {what}") from None
     return _settings(document, lambda section, key: f"{shown}, line {_line(text, section, key)}")
 
 
@@ -195,6 +198,20 @@ def _no_toml(said: str, text: str, shown: str) -> BadInput:
     return BadInput(
         f"settings file {shown}: not TOML, at {place[0] if place else 'an unknown place'}"
     )
+
+
+def _end_of_reading(text: str) -> int:
+    """Return the line where the parser gives up on what is TOML; it keeps no place of that."""
+    lines = text.split("\n")
+
+    def beyond(last: int) -> bool:
+        try:
+            tomllib.loads("\n".join(lines[:last]))
+        except (RecursionError, ValueError) as error:
+            return not isinstance(error, tomllib.TOMLDecodeError)  # cut inside a statement
+        return False
+
+    return bisect_left(range(len(lines)), x=True, key=beyond)
 
 
 def _settings(document: dict[str, Any], place: Callable[[str, str], str]) -> dict[str, Any]:

@@ -86,6 +86,12 @@ def test_jsonl(path: Path) -> None:
     assert [ONE, TWO] == values(path, "\n\n".join(lines))
 
 
+def test_numbers_of_any_length(path: Path) -> None:
+    """A number beside the id is not used, so it may be longer than Python reads one."""
+    item = f'{{"points": {"9" * 5_000}, "id": "{ONE}"}}'
+    assert [[ONE], [ONE]] == [values(path, text) for text in (item, f"[\n{item}\n]")]
+
+
 def test_many_lines(path: Path) -> None:
     """Tens of thousands of codes are read, each of them."""
     codes = [make_code() for _ in range(20_000)]

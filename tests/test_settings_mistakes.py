@@ -151,8 +151,6 @@ def test_wrong_texts(tmp_path: Path, key: str, form: str, values: list[str]) -> 
         ("actor = \n", "not TOML, at line 1, column 9"),
         ("[limits\n", "not TOML, at line 1, column 8"),
         ('note = "not-a-secret', "not TOML, at end of document"),
-        ("a = " + "[" * 5_000, "not TOML that this tool reads"),
-        ("a = " + "9" * 5_000, "not TOML that this tool reads"),
         (b"\xff\xfea\x00", "cannot be read: it is not UTF-8"),
         (b'# caf\xe9\nactor = "a@b"', "cannot be read: it is not UTF-8"),
     ],
@@ -160,6 +158,29 @@ def test_wrong_texts(tmp_path: Path, key: str, form: str, values: list[str]) -> 
 def test_what_is_no_toml(tmp_path: Path, text: str | bytes, message: str) -> None:
     """A file that cannot be parsed is told by its place, and nothing of it is repeated."""
     assert f"settings file FILE: {message}" == refused(tmp_path, text)
+
+
+NINES: Final = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"a = {NINES}", 1),
+        (f'actor = "a@b"\n[limits]\npoints_per_code = {NINES}\n[timeouts]\n', 3),
+        (f"# {NINES}\nactor = '{NINES}'\na = [\n1,\n-{NINES},\n]\nb = {NINES}\n", 5),
+        (f'a = """\n{NINES}\n"""\r\nb = {"1_" * 5_000}1\r\nc =', 4),
+    ],
+)
+def test_a_number_too_long(tmp_path: Path, text: str, line: int) -> None:
+    """A number of more digits than Python reads is told by its line, whatever stands around."""
+    assert f"settings file FILE, line {line}: a number that is too long" == refused(tmp_path, text)
+
+
+def test_nesting_too_deep(tmp_path: Path) -> None:
+    """So are brackets inside brackets without an end."""
+    expected = "settings file FILE, line 3: nesting that is too deep"
+    assert expected == refused(tmp_path, f"\n\na = {'[' * 5_000}\n")
 
 
 @pytest.mark.parametrize(
