@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
 
 import click
 
@@ -22,8 +21,8 @@ REQUEST_ID_LENGTH = 200  # characters, as the audit log has it
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 3, 86_400  # seconds; a look costs the server something
 NOTE_LENGTH = 500  # characters; the database has no limit of its own everywhere
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-_CONTROLS = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
-_JOINERS = "\u200c\u200d"  # words of Persian and Hindi, and many emoji, are spelled with them
+# Words of Persian, Hindi and Mongolian, Han characters and many emoji are spelled with these.
+_JOINERS = re.compile("[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _INTERVAL = re.compile(r"([0-9]{1,6})([smh])")
 _DIGITS = re.compile(r"[0-9]+")
 _LARGEST = 2**63 - 1  # PostgreSQL's bigint
@@ -72,7 +71,7 @@ class Note(click.ParamType[str]):
         text = _typed(value).strip()
         if len(text) > NOTE_LENGTH:
             raise Refusal(f"must have at most {NOTE_LENGTH} characters", ctx, param)
-        if any(category(c) in _CONTROLS and c not in _JOINERS for c in text):
+        if _hides(text):
             raise Refusal("must not hold control or invisible characters", ctx, param)
         return _no_code(text, param, ctx)
 
@@ -98,7 +97,7 @@ class RequestId(Search):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - Click's signature
         """Return the trimmed id."""
         text = super().convert(value, param, ctx).strip()
-        if len(text) > REQUEST_ID_LENGTH or not text.isprintable():
+        if len(text) > REQUEST_ID_LENGTH or not text.isprintable() or _hides(text):
             raise Refusal(f"must have 1 to {REQUEST_ID_LENGTH} printable characters", ctx, param)
         return text
 
@@ -207,6 +206,14 @@ def _typed(value: object) -> str:
         return os.fsencode(str(value)).decode()
     except UnicodeError:
         return str(value)
+
+
+def _hides(text: str) -> bool:
+    """Tell whether a text has characters that nobody sees, or nothing else than joiners."""
+    from invite_admin.text import visible  # noqa: PLC0415 - not for the help
+
+    bare = _JOINERS.sub("", text)
+    return visible(bare) != bare or bool(text and not bare.strip())
 
 
 def _no_code(text: str, param: click.Parameter | None, ctx: click.Context | None) -> str:

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!{}$])")
 _PLAIN_MASK = re.compile(r"[A-Za-z0-9*-]+")
-# Unicode's controls, format characters (bidi marks among them), lone surrogates, separators.
+# Unicode's controls, format characters (bidi marks among them), lone surrogates, separators; and
+# what it calls Default_Ignorable_Code_Point, but for variation selectors: those belong to the
+# character before them, as in many emoji. Braille's blank looks like one and is none to Unicode.
 _BEYOND = (
-    r"\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
-    r"\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff\ufeff"
-    r"\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
-    r"\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
+    r"\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4"
+    r"\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufeff\uffa0"
+    r"\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    r"\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
 _UNSEEN = re.compile(rf"[\x00-\x1f{_BEYOND}]")
 _UNSEEN_IN_JSON = re.compile(f"[{_BEYOND}]")  # the rest of them JSON escapes itself

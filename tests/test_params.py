@@ -119,6 +119,7 @@ def test_the_length_of_a_note() -> None:
         *map(chr, range(0x20)),
         *map(chr, range(0x7F, 0xA0)),
         *"\u200b\u2028\u2029\u202e\u2066\ufeff\udc80",
+        *"\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0\ufff0\U000e0000\U000e0fff",
     ],
 )
 def test_control_characters_in_notes(control: str) -> None:
@@ -131,6 +132,9 @@ def test_control_characters_in_notes(control: str) -> None:
     [
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
         "\U0001f469\u200d\U0001f4bb",
+        "\u2764\ufe0f",
+        "\u845b\U000e0100",
+        "\u1820\u180b",
         "a\u00a0b",
         "a\u3000b",
     ],
@@ -138,6 +142,19 @@ def test_control_characters_in_notes(control: str) -> None:
 def test_letters_that_need_joiners(text: str) -> None:
     """Words of Persian, emoji of several parts and wide blanks are ordinary text."""
     assert text == convert(params.Note(), text)
+
+
+@pytest.mark.parametrize("text", ["\u200d", "\ufe0f", " \u200c \u200d ", "\u3164", "\u2800\u2800"])
+def test_texts_of_which_nothing_is_seen(text: str) -> None:
+    """What joins nothing is no note and no request id; nor is a blank that is called a letter."""
+    assert "must not hold control or invisible characters" == refusal(params.Note(), text)
+    told = "must have 1 to 200 printable characters"
+    assert [told] * 2 == [refusal(params.RequestId(), t) for t in (text, f"friday{text}\u3164")]
+
+
+def test_no_note_at_all() -> None:
+    """An empty note stands for none."""
+    assert ["", ""] == [convert(params.Note(), text) for text in ("", " \t")]
 
 
 @pytest.mark.parametrize("kind", [params.Note(), params.Search(), params.User()])

@@ -17,10 +17,28 @@ from properties import PATIENT
 
 from invite_admin import text
 
+# Default_Ignorable_Code_Point of Unicode 15, without the variation selectors; and Braille's blank.
+IGNORABLE: Final = frozenset(
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0\u2800"
+    + "".join(
+        chr(point)
+        for first, last in (
+            (0x200B, 0x200F),
+            (0x202A, 0x202E),
+            (0x2060, 0x206F),
+            (0xFFF0, 0xFFF8),
+            (0x1BCA0, 0x1BCA3),
+            (0x1D173, 0x1D17A),
+            (0xE0000, 0xE00FF),
+            (0xE01F0, 0xE0FFF),
+        )
+        for point in range(first, last + 1)
+    )
+)
 UNSEEN: Final = [
     c
     for c in map(chr, range(sys.maxunicode + 1))
-    if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in IGNORABLE
 ]
 ACTIVE: Final = set("\\`*_[]<>|~&#!{}$")
 any_text = st.text(st.characters(codec=None), max_size=60)
@@ -42,6 +60,8 @@ def test_unseen_characters_are_escaped() -> None:
         ("\u202egpj.exe", r"\u202egpj.exe"),
         ("\udc80", r"\udc80"),
         ("\U000e0041", r"\U000e0041"),
+        ("\u3164\u2800", r"\u3164\u2800"),
+        ("\u2764\ufe0f \u845b\U000e0100", "\u2764\ufe0f \u845b\U000e0100"),
         ("plain 007", "plain 007"),
         ("\u6f22\u5b57 \U0001f642 e\u0301 \u00a0", "\u6f22\u5b57 \U0001f642 e\u0301 \u00a0"),
     ],
