@@ -13,13 +13,16 @@ from invite_admin.errors import NOTHING_CHANGED, BadInput
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-_SPAN = re.compile(r"([0-9]{1,9})([dh])")
+_SPAN = re.compile(r"0*([0-9]+)([dh])")
+_LONGEST_SPAN = 9  # digits; more lead out of the calendar, in hours too
+_FIVE_DIGITS = re.compile(r"[1-9][0-9]{4,}-[0-9]{2}-[0-9]{2}(T.*)?")  # of a year
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
     r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 _LAST_DAY = "9999-12-31"
+_OUTSIDE = "lies outside the years 1 to 9999"
 _LAST_ENDS = "counts the day whole, and the end of that day is past the year 9999"
 FORMS = "2026-12-31, 2026-12-31T18:00 (with Z or +08:00), 30d or 12h"
 
@@ -63,7 +66,7 @@ class When:
         try:
             return now + self.span
         except OverflowError:
-            raise BadInput(f"{what} lies outside the years 1 to 9999; {NOTHING_CHANGED}") from None
+            raise BadInput(f"{what} {_OUTSIDE}; {NOTHING_CHANGED}") from None
 
 
 NEVER = When()  # as an expiry: none
@@ -81,23 +84,24 @@ def read_when(text: str, meaning: Meaning, zone: tzinfo) -> When:
         ValueError: It is none of the forms, no such time exists in the zone, or it exists twice.
             The message never repeats the text.
     """
-    if match := _SPAN.fullmatch(text):
-        return When(span=_span(int(match[1]), match[2], meaning))
     try:
+        if match := _SPAN.fullmatch(text):
+            return When(span=_span(match[1], match[2], meaning))
         if _DATE.fullmatch(text):
             return When(instant=_day(text, meaning, zone), day=text)
         if match := _INSTANT.fullmatch(text):
             naive = datetime.fromisoformat(match[1])
             return When(instant=_with_offset(naive, match[2]) if match[2] else _local(naive, zone))
     except OverflowError:
-        outside = "lies outside the years 1 to 9999"
-        raise ValueError(_LAST_ENDS if text == _LAST_DAY else outside) from None
+        raise ValueError(_LAST_ENDS if text == _LAST_DAY else _OUTSIDE) from None
     except ValueError as error:
         raise (
             error
             if isinstance(error, _LocalTimeError)
             else ValueError("is no date or time that exists")
         ) from None
+    if _FIVE_DIGITS.fullmatch(text):
+        raise ValueError(_OUTSIDE)
     raise ValueError(f"is no time this tool reads; give one like {FORMS}")
 
 
@@ -105,7 +109,10 @@ class _LocalTimeError(ValueError):
     """A wall-clock time that the zone does not have exactly once."""
 
 
-def _span(amount: int, unit: str, meaning: Meaning) -> timedelta:
+def _span(digits: str, unit: str, meaning: Meaning) -> timedelta:
+    if len(digits) > _LONGEST_SPAN:
+        raise OverflowError(unit)
+    amount = int(digits)
     distance = timedelta(days=amount) if unit == "d" else timedelta(hours=amount)
     return distance if meaning in (Meaning.EXPIRY, Meaning.BEFORE) else -distance
 

@@ -71,6 +71,7 @@ def test_spans_ahead(meaning: Meaning) -> None:
     """A span of an expiry lies ahead of the server's now."""
     assert (NOW + timedelta(days=30)).isoformat() == at("30d", meaning)
     assert (NOW + timedelta(hours=12)).isoformat() == at("12h", meaning)
+    assert (NOW + timedelta(hours=1)).isoformat() == at("00000000001h", meaning)
 
 
 @pytest.mark.parametrize("meaning", [SINCE, UNTIL])

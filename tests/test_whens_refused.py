@@ -19,6 +19,9 @@ NEW_YORK: Final = ZoneInfo("America/New_York")
 NOW: Final = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 
+TOO_LONG: Final = ("9999999999", "9" * 20, "1" + "0" * 5_000, "00" + "9" * 10)
+
+
 def at(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> str:
     """Return the instant a text means, with its offset."""
     return read_when(text, meaning, zone).at(NOW, "it").isoformat()
@@ -38,6 +41,9 @@ def refusal(text: str, meaning: Meaning = EXPIRY, zone: ZoneInfo = SHANGHAI) -> 
         ("0001-01-01T07:59", EXPIRY),
         ("0001-01-01T00:00+01:00", EXPIRY),
         ("9999-12-31T23:00-01:00", EXPIRY),
+        ("10000-01-01", SINCE),
+        ("12026-12-31T18:00+08:00", EXPIRY),
+        *((f"{digits}{unit}", m) for digits in TOO_LONG for unit in "dh" for m in Meaning),
     ],
 )
 def test_outside_the_years(text: str, meaning: Meaning) -> None:
@@ -117,7 +123,9 @@ def test_times_that_do_not_exist(text: str) -> None:
         "1e3d",
         "1_000d",
         "1,000d",
-        "9999999999d",
+        "99999999999999999999m",
+        "02026-12-31",
+        "12026-1-1",
         "\u0663\u0660d",
         "\uff13\uff10d",
         "\uff12\uff10\uff12\uff16-12-31",
