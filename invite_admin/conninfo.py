@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -59,7 +60,7 @@ def parameters(
 
     Args:
         settings: Where the URL and the connect timeout come from.
-        say: Told, as hints, what was left out.
+        say: Told what was left out, and why.
         variable: What the URL is called in messages.
 
     Raises:
@@ -95,16 +96,20 @@ def _connect_seconds(found: dict[str, str], variable: str) -> int | None:
 
 
 def _password_file(found: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
-    """Keep libpq from a password file that others may read; it would warn in its own words."""
+    """Keep libpq from a password file that it would refuse; it would warn in its own words."""
+    if found.get("password") or os.environ.get("PGPASSWORD"):
+        return {}  # then it looks at no file
     named = found.get("passfile") or os.environ.get("PGPASSFILE")
     path = named or os.path.expanduser("~/.pgpass")  # noqa: PTH111 - Path.expanduser may raise
     try:
-        private = not os.stat(path).st_mode & 0o077  # noqa: PTH116 - a plain number is asked for
+        mode = os.stat(path).st_mode  # noqa: PTH116 - a plain number is asked for
     except OSError:
         return {}
-    if private:
+    if stat.S_ISREG(mode) and not mode & 0o077:
         return {}
-    say("hint: the password file is not used: others may read it; set its mode to 0600")
+    if path != os.devnull:  # which stands for none
+        why = "others may read it; set its mode to 0600" if stat.S_ISREG(mode) else "it is no file"
+        say(f"warning: the password file is not used: {why}")
     return {"passfile": os.path.join(os.devnull, "none")}  # noqa: PTH118 - it must not exist
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 import pytest
@@ -18,7 +19,7 @@ from invite_admin.conninfo import parameters
 from invite_admin.settings import Settings, Timeouts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from databases import Database
     from tool import Invite
@@ -135,6 +136,65 @@ def test_password_file(database: Database, invite: Invite) -> None:
     passwords.write_text(f"*:*:*:{LOGIN}:{PASSWORD}\n")
     passwords.chmod(0o600)
     assert database.name in talk(invite, make_conninfo(**there), {"PGPASSFILE": str(passwords)})[0]
+
+
+def open_to_others(path: Path) -> None:
+    """Make a password file that others may read."""
+    path.touch(0o644)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder that others may not read."""
+    path.mkdir(0o700)
+
+
+OPEN: Final = ["warning: the password file is not used: others may read it; set its mode to 0600"]
+NO_FILE: Final = ["warning: the password file is not used: it is no file"]
+
+
+@pytest.mark.parametrize("by_url", [True, False])
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (open_to_others, OPEN),
+        (Path.mkdir, NO_FILE),
+        (private_folder, NO_FILE),
+        (lambda path: os.mkfifo(path, 0o600), NO_FILE),
+        (lambda path: path.symlink_to(os.devnull), NO_FILE),
+        (lambda _path: None, []),
+    ],
+    ids=["open", "folder", "private folder", "pipe", "device", "none"],
+)
+def test_password_file_that_is_not_used(
+    database: Database,
+    invite: Invite,
+    make: Callable[[Path], None],
+    told: list[str],
+    *,
+    by_url: bool,
+) -> None:
+    """Why it is not used is told once, in our words; who gives a password needs no such file."""
+    passwords = invite.home / "passwords"
+    make(passwords)
+    there = known(database) | ({"passfile": str(passwords)} if by_url else {})
+    env = {} if by_url else {"PGPASSFILE": str(passwords)}
+    first = [talk(invite, make_conninfo(**there), env)[0]]
+    del there["password"]
+    first.append(talk(invite, make_conninfo(**there), {**env, "PGPASSWORD": PASSWORD})[0])
+    assert [True] * 2 == [line.startswith("on ") for line in first]
+    done = invite("stats", env={**env, "INVITE_DATABASE_URL": make_conninfo(**there)})
+    *before, failed, _hint = done.stderr.splitlines()
+    assert (6, told) == (done.exit_code, before)
+    assert failed.startswith("invite: denied: cannot connect: the server asks for a password")
+
+
+def test_no_password_file(database: Database, invite: Invite) -> None:
+    """Who names /dev/null wants none, and knows it."""
+    there = known(database)
+    del there["password"]
+    env = {"PGPASSFILE": os.devnull, "INVITE_DATABASE_URL": make_conninfo(**there)}
+    done = invite("stats", env=env)
+    assert (6, 2) == (done.exit_code, len(done.stderr.splitlines()))
 
 
 @pytest.mark.parametrize("by_url", [True, False])
