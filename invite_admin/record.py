@@ -71,6 +71,9 @@ class Log:
         if self._takes_the_result():
             self.leave()
             raise self._refusal("is where standard output goes")
+        if not self._keeps():
+            self.leave()
+            raise self._refusal("is a terminal or a disk, not a file")
         if self._regular() and not _may_follow(path):
             self.leave()
             raise self._refusal("holds something else than lines of this log")
@@ -88,6 +91,12 @@ class Log:
         held = os.fstat(self._descriptor)
         lost = stat.S_ISCHR(held.st_mode) and not os.isatty(STANDARD_OUTPUT)
         return not lost and os.path.samestat(held, os.fstat(STANDARD_OUTPUT))
+
+    def _keeps(self) -> bool:
+        """Tell whether a line may go there: into a file, a pipe, or a device such as /dev/null."""
+        mode = os.fstat(self._descriptor).st_mode
+        device = stat.S_ISCHR(mode) and not os.isatty(self._descriptor)
+        return stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or device
 
     def leave(self) -> None:
         """Let go of a file that belongs to something else; one that this call made is removed."""

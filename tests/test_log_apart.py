@@ -121,6 +121,20 @@ def test_a_name_of_standard_output(
     assert 0 == stored(database)
 
 
+def test_another_terminal(invite: Invite, database: Database) -> None:
+    """A terminal keeps no evidence, and may show the result: /dev/tty is another name of one."""
+    ends = pty.openpty()
+    try:
+        name = os.ttyname(ends[1])
+        done = invite("--log-file", name, *line(2))
+    finally:
+        for descriptor in ends:
+            os.close(descriptor)
+    told = f"bad input: the log {name} is a terminal or a disk, not a file; nothing was done"
+    assert (2, told, HINT) == (done.exit_code, *failure(done))
+    assert ("", 0) == (done.stdout, stored(database))
+
+
 def test_another_pipe_and_no_keeper(invite: Invite) -> None:
     """A pipe beside that of standard output takes the log; what /dev/null takes, none misses."""
     reader, writer = os.pipe()
