@@ -31,7 +31,7 @@ class Failed(InviteError):
 
 
 class BadInput(InviteError):
-    """The command line, a setting or a file cannot be understood; nothing was sent."""
+    """A wrong command, setting or file, or a used request id with other terms; nothing was done."""
 
     exit_code = 2
     word = "bad input"
