@@ -109,9 +109,11 @@ def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
         return
     try:
         _ = store.actor
+    except Denied as error:
+        code = "actor_refused" if store.shape.actor.available else "actor_hidden"
+        yield Finding("refused", code, _reason(error), error.hint)
     except InviteError as error:
-        level = "refused" if isinstance(error, Denied) else "blocked"
-        yield Finding(level, "actor_refused", _reason(error), error.hint)
+        yield Finding("blocked", "actor_blocked", _reason(error), error.hint)
 
 
 def _claim(shape: Shape) -> Iterator[Finding]:

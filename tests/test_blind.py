@@ -178,7 +178,7 @@ def test_users(invite: Invite, database: Database) -> None:
         assert ("; nothing was changed\n" in done.stderr, "GRANT" in done.stderr) == (True, False)
     worst = invite("check", "--format", "json")
     first = worst.json["findings"][0]
-    assert (6, "refused", "actor_refused") == (worst.exit_code, first["level"], first["code"])
+    assert (6, "refused", "actor_hidden") == (worst.exit_code, first["level"], first["code"])
     assert f"no actor: {why}, so no answer would be complete" == first["message"]
     assert 0 == invite("list").exit_code
     database.execute(SEEN)

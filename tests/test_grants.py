@@ -65,7 +65,7 @@ def test_actor_grant(invite: Invite, database: Database, change: str) -> None:
     """Where the actor cannot be looked up the GRANT to ask for mends it."""
     for statement in change.split(";"):
         database.execute(statement)
-    one = finding(told(invite, 5), "actor_refused")
+    one = finding(told(invite, 5), "actor_blocked")
     assert "may not read identity.users" in one["message"]
     for statement in one["hint"].removeprefix("ask for: ").split("; "):
         database.execute(statement.replace("YOUR_LOGIN", "admin_runtime"))

@@ -62,7 +62,7 @@ def test_starting_role_without_the_users(invite: Invite, database: Database) -> 
     """Only where neither role may read the users the actor cannot be looked up."""
     alter(database, "set role = 'service_role'")
     database.execute("revoke select on identity.users from admin_runtime")
-    hint = finding(told(invite, 5), "actor_refused")["hint"]
+    hint = finding(told(invite, 5), "actor_blocked")["hint"]
     database.execute(hint.removeprefix("ask for: ").replace("YOUR_LOGIN", "admin_runtime"))
     assert told(invite)["findings"]
 

@@ -225,6 +225,6 @@ def test_no_people(invite: Invite, database: Database) -> None:
     assert (5, "") == (done.exit_code, done.stdout)
     assert "there is neither identity.users nor auth.users" in done.stderr
     exit_code, told = check(invite, Case(3, ""))
-    assert (5, "actor_refused") == (exit_code, told["findings"][0]["code"])
+    assert (5, "actor_blocked") == (exit_code, told["findings"][0]["code"])
     assert "no_admin_flag" not in {finding["code"] for finding in told["findings"]}
     assert 0 == invite("list", login="owner").exit_code
