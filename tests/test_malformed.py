@@ -35,7 +35,7 @@ NUMBERS: Final = st.one_of(
     WORDS,
     st.integers(max_value=0).map(str),
     st.decimals(allow_nan=True, allow_infinity=True, places=2).map(str),
-    st.sampled_from(["", "1_000", "0x10", "1e3", "+5", " 5", "\u0665", "\uff15", "5" * 19, "5;"]),
+    st.sampled_from(["", "1_000", "0x10", "1e3", "+5", " 5", "\u0665", "\uff15", "5;"]),
 )
 TIMES: Final = st.one_of(
     WORDS.filter(lambda text: text.strip() != "never"),
