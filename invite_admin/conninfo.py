@@ -147,8 +147,8 @@ def _parse(text: str, say: Callable[[str], None], variable: str) -> dict[str, st
     except (Error, UnicodeError):
         raise BadInput(
             f"{variable} cannot be read as a PostgreSQL connection string",
-            hint="postgresql://LOGIN:PASSWORD@HOST:PORT/DATABASE; in LOGIN and PASSWORD write "
-            "@ : / ? # % and blanks as %40 %3A %2F %3F %23 %25 %20; "
+            hint="postgresql://LOGIN@HOST:PORT/DATABASE, and the password in ~/.pgpass; "
+            "@ : / ? # % and blanks in a name are written %40 %3A %2F %3F %23 %25 %20; "
             "after the ? only PostgreSQL's own parameters",
         ) from None
     if _PLACEHOLDER.fullmatch(found.get("password", "")) or found.get("password") == "PASSWORD":

@@ -52,7 +52,7 @@ class Conflict(InviteError):
 
 
 class Unsupported(InviteError):
-    """This table or this login lacks what the command needs; found before anything was sent."""
+    """This table or this login lacks what the command needs; nothing was changed."""
 
     exit_code = 5
     word = "unsupported"

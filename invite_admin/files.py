@@ -120,7 +120,11 @@ def require_folder(path: Path) -> None:
         Failed: There is no such folder, or no right to write there.
     """
     if _gone(path) or not os.path.isdir(path.parent):  # noqa: PTH112 - Path.is_dir raises, say without rights
-        raise _failed(path, f"there is no such folder; {NOTHING_CHANGED}")
+        raise _failed(
+            path,
+            f"there is no such folder; {NOTHING_CHANGED}",
+            hint="make the folder first, or name a file in another one",
+        )
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise _failed(path, f"no right to write in that folder; {NOTHING_CHANGED}")
 
@@ -144,8 +148,8 @@ def _gone(path: Path) -> bool:
     return False
 
 
-def _failed(path: Path, why: str | None) -> Failed:
-    return Failed(f"{shown_path(path)}: cannot be written: {why}")
+def _failed(path: Path, why: str | None, hint: str | None = None) -> Failed:
+    return Failed(f"{shown_path(path)}: cannot be written: {why}", hint=hint)
 
 
 def _exists(path: Path) -> BadInput:

@@ -147,8 +147,8 @@ def _unclear(batch: Batch, store: Store, batches: Batches, run: Run) -> Conflict
             hint="remove the pending file, and make a new batch under another request id",
         )
     return Conflict(
-        f"{count:,} of its {text.counted(batch.count, 'code')} are in the table, but under other "
-        f"ids, or others with them under its request id; {NOTHING_CHANGED}",
+        f"{count:,} of its {text.counted(batch.count, 'code')} are in the table, and this file is "
+        f"not what stored them: a copy of it was resumed, say; {NOTHING_CHANGED}",
         hint=f"{listed} shows what is there; if these codes were handed over, remove the pending "
         "file",
     )

@@ -196,7 +196,8 @@ def _no_toml(said: str, text: str, shown: str) -> BadInput:
         line = place[1] or text.count("\n") + 1
         return BadInput(f"settings file {shown}, line {line}: a key or section that is there twice")
     return BadInput(
-        f"settings file {shown}: not TOML, at {place[0] if place else 'an unknown place'}"
+        f"settings file {shown}: not TOML, at {place[0] if place else 'an unknown place'}",
+        hint='a text stands in quotes, as in actor = "ops@example.com"',
     )
 
 

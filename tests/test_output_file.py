@@ -156,8 +156,9 @@ def test_no_folder(invite: Invite, database: Database) -> None:
     for name in ("missing/codes.csv", "file/codes.csv"):
         done = invite(*line(5, 1, "--output", name))
         check_nothing(database, done)
-        told = f"invite: failed: {name}: cannot be written: there is no such folder"
-        assert done.stderr.startswith(told)
+        told = f"failed: {name}: cannot be written: there is no such folder; nothing was changed"
+        hint = "hint: make the folder first, or name a file in another one"
+        assert (told, hint) == failure(done)
 
 
 @pytest.fixture

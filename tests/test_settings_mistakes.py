@@ -157,6 +157,9 @@ def test_wrong_texts(tmp_path: Path, key: str, form: str, values: list[str]) -> 
 )
 def test_what_is_no_toml(tmp_path: Path, text: str | bytes, message: str) -> None:
     """A file that cannot be parsed is told by its place, and nothing of it is repeated."""
+    with pytest.raises(BadInput) as caught:
+        load(written(tmp_path, text), NOWHERE, {})
+    assert ("stands in quotes" in (caught.value.hint or "")) == message.startswith("not TOML")
     assert f"settings file FILE: {message}" == refused(tmp_path, text)
 
 

@@ -174,7 +174,7 @@ def test_a_copy_that_is_stale(invite: Invite, database: Database) -> None:
     done = resumed(invite, path, "admin_runtime")
     told, hint = failure(done)
     assert (4, before, copy) == (done.exit_code, hashes(database), pending_of(path).read_bytes())
-    assert told.startswith(f"conflict: {CODES} of its {CODES} codes are in the table, but under")
+    assert told.startswith(f"conflict: {CODES} of its {CODES} codes are in the table, and this")
     words = str(hint).removeprefix("hint: ").partition(" shows what is there")[0].split()
     listed = invite(*words[1:])
     assert (0, CODES + 1) == (listed.exit_code, len(listed.stdout.splitlines()))
