@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from invite_admin import errors
-from invite_admin.bounds import TimeUp, bounded
 from invite_admin.codes import shown_path
 from invite_admin.text import made_at
 
@@ -38,11 +37,7 @@ class Commits:
             store.session.prove()
             self.run.truth = unknown
             self.run.record.request_id = store.named
-            bound = self.run.settings.timeouts.statement
-            with bounded(bound, self.run.say, "waiting for the answer to COMMIT"):
-                store.session.commit()
-        except TimeUp:
-            raise errors.OutcomeUnknown(unknown) from None
+            store.session.commit()
         except (KeyboardInterrupt, errors.TerminationSignal) as stop:
             if self.run.truth != unknown:
                 raise

@@ -9,10 +9,15 @@ import psycopg
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus
 
+from invite_admin.bounds import SILENT
+from invite_admin.patient import NoAnswer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from psycopg.pq.abc import PGresult
+
+    from invite_admin.patient import Patient
 
 A_PIECE = 65_536  # bytes gathered before they are passed on
 # Compiling the many short expressions of an export costs more than it saves.
@@ -33,8 +38,8 @@ class CopyOut:
         patience: Seconds in which the server must send something.
     """
 
-    def __init__(self, driver: psycopg.Connection[Any], patience: float) -> None:
-        self._connection = driver.pgconn
+    def __init__(self, driver: Patient, patience: float) -> None:
+        self._connection, self._driver = driver.pgconn, driver
         self._cursor = psycopg.ClientCursor(driver)
         self._patience = patience
         self._selector = selectors.DefaultSelector()
@@ -51,8 +56,8 @@ class CopyOut:
             done: Told after each piece how many rows it had.
 
         Raises:
-            psycopg.Error: The server refused or failed; QueryCanceled where it sent nothing for
-                too long.
+            psycopg.Error: The server refused or failed; NoAnswer where it sent nothing for too
+                long.
         """
         with self._selector:
             self._connection.send_query(self._cursor.mogrify(copy, values).encode())
@@ -101,8 +106,11 @@ class CopyOut:
 
     def _wait(self) -> None:
         """Wait until something was received, or can be sent."""
-        if not self._selector.select(self._patience):
-            raise psycopg.errors.QueryCanceled
+        moment = min(SILENT, self._patience)
+        if not self._selector.select(moment):
+            self._driver.tell(self._patience)
+            if not self._selector.select(self._patience - moment):
+                raise NoAnswer(self._patience)
         self._connection.consume_input()
 
 

@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from invite_admin import conninfo, sqlstates
+from invite_admin.patient import Patient
 from invite_admin.retries import CONNECTS, retried
 from invite_admin.session import Session, told
 
@@ -65,7 +66,7 @@ class Database:
         self._say = say
         self._engine = sa.create_engine(
             f"postgresql+{_QUIET}://",
-            creator=_creator(conninfo.parameters(settings, say)),
+            creator=_creator(conninfo.parameters(settings, say), say),
             poolclass=NullPool,
             isolation_level="READ COMMITTED",
             use_native_hstore=False,
@@ -119,14 +120,15 @@ class _TolerantLoader(Loader):
             return text.replace(" ", "T", 1) if text[:1].isdigit() else text
 
 
-def _creator(parameters: dict[str, str]) -> Callable[[], psycopg.Connection[Any]]:
-    def connect() -> psycopg.Connection[Any]:
+def _creator(parameters: dict[str, str], say: Callable[[str], None]) -> Callable[[], Patient]:
+    def connect() -> Patient:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # psycopg's advice on GSSAPI is not for operators
-                driver = psycopg.connect(**parameters, prepare_threshold=None)  # type: ignore[arg-type]
+                driver = Patient.connect(**parameters, prepare_threshold=None)  # type: ignore[arg-type]
         except (psycopg.Error, ValueError, OSError) as error:  # names that cannot be resolved
             raise sqlstates.translate_connecting(error) from None
+        driver.say = say
         driver.adapters.register_loader("timestamptz", _TolerantLoader)
         driver.adapters.register_loader("uuid", TextLoader)  # an id is text all over the tool
         return driver

@@ -25,6 +25,11 @@ class InviteError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def reason(self) -> str:
+        """The message without its word on the codes, for where something else is true of them."""
+        return self.message.replace(f"; {NOTHING_CHANGED}", "")
+
 
 class Failed(InviteError):
     """What has no rule of its own, or a result that could not be written."""

@@ -10,7 +10,7 @@ from invite_admin import files, output, pending, sinks
 from invite_admin.codes import shown_path
 from invite_admin.delivery import NOT_STORED
 from invite_admin.draft import Draft
-from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, InviteError
+from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.hold import Hold
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ToFile:
         try:
             self._publish(report)
         except InviteError as error:
-            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            why = error.reason
             self._keep_on(why)
             raise Failed(
                 f"{stored}; {why}",
@@ -147,7 +147,7 @@ class ToFile:
         try:
             yield
         except InviteError as error:
-            why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+            why = error.reason
             raise Failed(f"{why}; {self.undone}", hint=error.hint) from None
 
     def _keep_on(self, why: str) -> None:

@@ -202,4 +202,4 @@ def _server(store: Store, settings: Settings) -> Iterator[Finding]:
 
 
 def _reason(error: InviteError) -> str:
-    return error.message.removesuffix("; nothing was changed")
+    return error.reason

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from invite_admin.model import Capability
     from invite_admin.report import Report
     from invite_admin.run import Run, Target
+    from invite_admin.session import Session
+    from invite_admin.shape import Shape
     from invite_admin.store import Batches, Store
 
 Result = TypeVar("Result")
@@ -191,7 +193,7 @@ class Job:
             with taken_back(sink):
                 output.emit(report, self.target.form, sink, style)
         except (sinks.ReaderLeft, errors.InviteError) as error:
-            why = error.message if isinstance(error, errors.InviteError) else "its reader left"
+            why = error.reason if isinstance(error, errors.InviteError) else "its reader left"
             raise errors.Failed(
                 f"{self.run.truth}, but the report could not be written: {why}",
                 hint=self.looked_up,
@@ -210,26 +212,28 @@ class Job:
         if self.writes:
             self.run.settings.require_actor()
         from invite_admin.database import Database  # noqa: PLC0415 - heavy
-        from invite_admin.store import Store, look  # noqa: PLC0415 - heavy
+        from invite_admin.store import Store  # noqa: PLC0415 - heavy
 
         settings = self.run.settings
-        database = Database(settings, _nobody if again else self.run.say)
+        database = Database(settings, self.run.say if not again else lambda _line: None)
         with database.transaction(writing=writing, patient=not again) as session:
-            store = Store(session, look(session, settings), settings, self.run.say)
-            if not again:
-                self._announce(store)
+            store = Store(session, self._look(session, again=again), settings, self.run.say)
             store.require(self.needs)
             self.run.record.actor = settings.actor if self.writes else None
             yield store
 
-    def _announce(self, store: Store) -> None:
-        """Name where the command acts, before it does."""
-        server, settings = store.session.server, self.run.settings
-        address = f"sandbox, {server.address}" if settings.sandbox else server.address
-        place = Place(address, server.database, server.login, settings.actor)
+    def _look(self, session: Session, *, again: bool) -> Shape:
+        """Ask what is there, and name where the command acts, which is known in any case."""
+        from invite_admin.store import look  # noqa: PLC0415 - heavy
+
+        shape, place = None, Place.of(session.server, self.run.settings)
         self.run.record.server, self.run.record.database = place.server, place.database
-        for line in whereabouts(place, store.shape, self.needs):
-            self.run.say(line)
+        try:
+            shape = look(session, self.run.settings)
+        finally:
+            for line in () if again else whereabouts(place, shape, self.needs):
+                self.run.say(line)
+        return shape
 
     def _close(self, report: Report) -> None:
         if self.target.path:
@@ -242,8 +246,3 @@ class Job:
             self.run.say(line)
         if report.verdict:
             raise report.verdict
-
-
-def _nobody(line: str) -> None:
-    """Say it to nobody: it was said before."""
-    del line

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
 from invite_admin import errors, sqlstates
 from invite_admin.copyout import UNBOUND, CopyOut
+from invite_admin.patient import GRACE, NoAnswer, Patient
 from invite_admin.server import describe, opening
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ class Session:
         self._driver = _driver_of(connection)
         self._settings = settings
         statement, values = opening(settings.timeouts, writing=writing)
+        self._driver.expect(settings.timeouts.connect)  # a pooler may have no connection free
         row = self.execute(sa.text(statement), values).one()
+        self._driver.expect(settings.timeouts.statement + GRACE)
         self.server = describe(self._driver.info, row)
         self._own_role: str = row.role
         self._role: str | None = None
@@ -113,9 +116,9 @@ class Session:
         except DBAPIError as error:
             if isinstance(error.orig, psycopg.Error) and not self._driver.closed:
                 raise error.orig from None
-            raise sqlstates.translate(_driver_error(error)) from None
+            raise _failure(_driver_error(error)) from None
         except InvalidRequestError:  # the connection was lost before, in the savepoint's own words
-            raise sqlstates.translate(psycopg.OperationalError()) from None
+            raise _failure(psycopg.OperationalError()) from None
 
     def raw(self, statement: sa.Executable, values: Any = None) -> CursorResult[Any]:  # noqa: ANN401 - as SQLAlchemy takes them
         """Run one statement inside ``attempt``, which tells its failures apart."""
@@ -144,6 +147,8 @@ class Session:
             sa.text("select set_config(:name, :value, true)"),
             {"name": name, "value": f"{seconds}s"},
         )
+        if name == "statement_timeout":
+            self._driver.expect(seconds + GRACE)
 
     def planner(self, **settings: str) -> None:
         """Set planner settings for the rest of the transaction, where its estimates mislead it."""
@@ -171,15 +176,16 @@ class Session:
             InviteError: Nothing was stored.
             OutcomeUnknown: COMMIT was sent and no answer came.
         """
+        self._driver.expect(self._settings.timeouts.statement, "waiting for the answer to COMMIT")
         try:
             self._connection.commit()
         except DBAPIError as error:
             raise _commit_failed(_driver_error(error)) from None
 
 
-def _driver_of(connection: sa.Connection) -> psycopg.Connection[Any]:
+def _driver_of(connection: sa.Connection) -> Patient:
     driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the dialect's own driver
+    assert isinstance(driver, Patient)  # noqa: S101 - as `database` makes them
     return driver
 
 
@@ -189,11 +195,23 @@ def told() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise sqlstates.translate(_driver_error(error)) from None
+        raise _failure(_driver_error(error)) from None
     except psycopg.Error as error:
-        raise sqlstates.translate(error) from None
+        raise _failure(error) from None
     except InvalidRequestError:  # SQLAlchemy's word for a connection that was lost before
-        raise sqlstates.translate(psycopg.OperationalError()) from None
+        raise _failure(psycopg.OperationalError()) from None
+
+
+def _failure(error: psycopg.Error) -> errors.InviteError:
+    """Return what a person is told of a driver's error outside COMMIT."""
+    if isinstance(error, NoAnswer):
+        return errors.Unavailable(
+            f"the server gave no answer for {error.seconds:g} s, so it was left; "
+            f"{errors.NOTHING_CHANGED}",
+            hint="it may hang, or a pooler in front of it have no connection free; run the command "
+            "again once it answers",
+        )
+    return sqlstates.translate(error)
 
 
 def _driver_error(error: DBAPIError) -> psycopg.Error:
@@ -211,7 +229,7 @@ def _role_refused(error: DBAPIError, role: str | None) -> errors.InviteError:
             f"this login may not take the role {role}; nothing was changed",
             hint="correct write_role, or see what `invite check` says of it",
         )
-    return sqlstates.translate(driver)
+    return _failure(driver)
 
 
 def _commit_failed(error: psycopg.Error) -> errors.InviteError:

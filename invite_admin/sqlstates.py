@@ -31,8 +31,8 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
     ("23", (errors.Failed, "the database refused a value by a rule of the table", None)),
     ("25006", (errors.Unavailable, "this server or session allows reading only",
                "run `invite check`; on a standby, connect to the primary")),
-    ("25P03", (errors.Unavailable, ("the reader took nothing for too long, so the server ended "
-               "the transaction"), "[timeouts] idle in the settings is the bound")),
+    ("25P03", (errors.Unavailable, ("the transaction stood still too long (did its reader stop?), "
+               "so the server ended it"), "[timeouts] idle in the settings is the bound")),
     ("22021", (errors.BadInput, "a text does not fit the database's encoding", ("a note that was "
                "given, or one that is stored"))),
     ("22P05", (errors.BadInput, "a text does not fit the database's encoding", ("a note that was "

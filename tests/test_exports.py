@@ -193,8 +193,8 @@ def test_a_server_that_falls_silent(invite: Invite, database: Database, form: st
             settings={"timeouts": {"statement": 1}},
         )
         said, hint = failure(done)
-    assert (7, "hint: [timeouts] statement in the settings is the bound") == (done.exit_code, hint)
-    assert "unavailable: the statement took longer than allowed" == said.partition(",")[0]
+    assert (7, True) == (done.exit_code, str(hint).startswith("hint: it may hang, or a pooler"))
+    assert "unavailable: the server gave no answer for 1 s" == said.partition(",")[0]
     assert "; the result is incomplete" in said
 
 

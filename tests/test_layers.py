@@ -29,6 +29,7 @@ THIRD_PARTY: Final = {
         "locks",
         "conninfo",
         "copyout",
+        "patient",
         "server",
         "sqlstates",
         "sandbox",

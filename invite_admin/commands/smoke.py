@@ -11,7 +11,7 @@ import click
 
 from invite_admin import columns, files, output, params, paths, sinks
 from invite_admin.codes import shown_path
-from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, InviteError
+from invite_admin.errors import BadInput, Failed, InviteError
 from invite_admin.job import Job
 from invite_admin.model import Capability
 from invite_admin.names import STDIN
@@ -119,7 +119,7 @@ def _show(run: Run, report: Report, emit: Callable[[], None]) -> Report:
 
 def _missing(run: Run, report: Report, done: str, error: InviteError) -> Report:
     """Add to a report's verdict what could not be done with the run."""
-    why = error.message.removesuffix(f"; {NOTHING_CHANGED}")
+    why = error.reason
     verdict = report.verdict.message if report.verdict else ""
     true = "" if run.truth in verdict else f"{run.truth}, but "
     told = f"{true}the run could not be {done}: {why}"

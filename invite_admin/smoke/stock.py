@@ -95,7 +95,7 @@ class Stock:
         except InviteError as error:
             if run.truth == NOTHING_CHANGED:
                 raise
-            told = error.message.replace(f"; {NOTHING_CHANGED}", "")
+            told = error.reason
             whole = told if run.truth in told else f"{told}; {run.truth}"
             hints = dict.fromkeys(hint for hint in (error.hint, self.hint) if hint)
             raise type(error)(whole, hint="; ".join(hints) or None) from None
