@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
+import termios
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +171,8 @@ class _Changing:
         question = f"{verb.word} {text.counted(usable.count, 'code')} worth {worth}? [y/N] "
         answer = ""
         try:
+            with suppress(OSError, termios.error):  # what was typed before is no answer to it
+                termios.tcflush(sys.stdin, termios.TCIFLUSH)
             sys.stderr.write(question)
             sys.stderr.flush()
             answer = sys.stdin.buffer.readline().decode(errors="replace")

@@ -184,6 +184,11 @@ class ToFile:
                 raise
 
     def _refuse_pending(self, path: Path) -> None:
+        if files.taken(path) and (path.is_symlink() or not path.is_file()):
+            raise BadInput(
+                f"{shown_path(path)} is there, and no file that a batch lies in; nothing was done",
+                hint="move it away, or name another file by --output",
+            )
         if files.taken(path):
             raise BadInput(
                 f"{shown_path(path)} is there: a batch whose end is not known; nothing was done",

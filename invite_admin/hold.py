@@ -39,7 +39,9 @@ class Hold:
             raise BadInput(
                 f"{shown_path(path)} is a link, and only the link would be removed; "
                 f"{NOTHING_CHANGED}",
-                hint=f"name the file itself: {shown_path(os.path.realpath(path))}",
+                hint=f"name the file itself: {shown_path(os.path.realpath(path))}"
+                if path.is_file()
+                else None,
             )
         try:
             # Not blocking, for a pipe that nobody writes would let the command wait for ever.

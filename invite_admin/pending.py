@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 A_READ = 1_048_576  # bytes
 LONGEST_END = 200  # bytes of the last line, at most
+LONGEST_HEAD = 65_536  # bytes of the first
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,18 @@ class Pending:
     raw: bool
     bom: bool
     tool: str = __version__
+
+
+class NotWhole(BadInput):
+    """A file that ends before its last line, or is no pending file.
+
+    Attributes:
+        created_at: When its batch was made, by the server's clock; None where it does not say.
+    """
+
+    def __init__(self, message: str, created_at: datetime | None) -> None:
+        super().__init__(message)
+        self.created_at = created_at
 
 
 def beside(path: Path) -> Path:
@@ -116,7 +129,8 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
         descriptor: The same, open for as long as its codes are read; None where nobody holds it.
 
     Raises:
-        BadInput: It cannot be read, is not whole, or was changed.
+        NotWhole: It is not whole.
+        BadInput: It cannot be read, or was changed.
     """
     shown = shown_path(path)
     try:
@@ -128,11 +142,18 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise BadInput(f"{shown}: cannot be read: {reason}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadInput(
-            f"{shown} is no whole pending file; nothing was done",
-            hint="a run that ended while it wrote this file stored nothing: unless one said that "
-            "its codes are stored, remove it and generate the batch anew",
-        ) from None
+        message = f"{shown} is no whole pending file; nothing was done"
+        raise NotWhole(message, _created_at(path)) from None
+
+
+def _created_at(path: Path) -> datetime | None:
+    """Return what the first line says of when the batch was made; None where it does not."""
+    try:
+        with path.open("rb") as file:
+            made_at = datetime.fromisoformat(json.loads(file.readline(LONGEST_HEAD))["created_at"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return made_at if made_at.tzinfo else None
 
 
 def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
@@ -144,12 +165,13 @@ def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(-min(size, LONGEST_END), os.SEEK_END)
-    last = b"".join(file.read().splitlines(keepends=True)[-1:])
+    tail = file.read()
+    last = tail.rstrip().rpartition(b"\n")[2] + b"\n"  # whatever was put behind it
     if set(json.loads(last.decode())) != {"count", "sha256"}:
         raise ValueError(size)
     file.seek(0)
     digest, lines = _digest(file, size - len(last))
-    if last != end_line(digest, lines - 1):
+    if not tail.endswith(b"\n" + end_line(digest, lines - 1)):
         raise BadInput(
             f"{shown} was changed since it was written; nothing was done",
             hint="its codes may be live, so keep it: look for the batch by its note or the hour, "

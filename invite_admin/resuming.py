@@ -47,7 +47,7 @@ def resume(job: Job, path: Path, report_of: Callable[..., Report]) -> None:
         pending.require(path)
         descriptor = hold.take(path)
         final = job.target.path or _final(path)
-        found = pending.read(path, descriptor)
+        found = _read(path, descriptor, run)
         target = _target(job.target, found, final)
         delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
@@ -81,6 +81,23 @@ def _settled(
         report = report_of(run, store, batch, chosen)
         job.hand_over(store, batches, report, delivery)
         return report
+
+
+def _read(path: Path, descriptor: int, run: Run) -> Pending:
+    """Read the file; of one that is not whole, name what tells whether its codes are stored.
+
+    A run that was killed while it wrote the file stored none; one that was damaged later is told
+    apart by the table alone.
+    """
+    try:
+        return pending.read(path, descriptor)
+    except pending.NotWhole as broken:
+        chosen = text.made_at(broken.created_at) if broken.created_at else ()
+        hint = (
+            f"{run.command_line('list', *chosen)} shows its codes if they are stored: then void "
+            "them; if not, remove the file, and generate the batch anew"
+        )
+        raise BadInput(broken.message, hint=hint) from None
 
 
 def _final(path: Path) -> Path:

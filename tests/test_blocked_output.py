@@ -6,6 +6,7 @@ import fcntl
 import mmap
 import struct
 import termios
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -14,7 +15,7 @@ from hostile import failure
 from stock import check_sound, fill, make_many, revoked, snapshot
 from stopping import PATIENT, SIGNALS, stop
 from tool import TIMEOUT
-from waiting import await_gone, connected, until
+from waiting import await_blocked, await_gone, connected, until
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -68,6 +69,25 @@ def test_a_change_that_cannot_be_told(database: Database, invite: Invite, how: s
     assert f"hint: invite {' '.join(same)} list shows the codes as they are" == hint
     listed = invite(*same, "list", "--format", "json").json
     assert ["revoked"] * 3 == [row["status"] for row in listed]
+
+
+def test_a_change_whose_file_appears_meanwhile(database: Database, invite: Invite) -> None:
+    """What is said of the file says nothing of the codes, which are changed."""
+    ids, path = make_many(database, 3), invite.folder / "told.csv"
+    with ThreadPoolExecutor(1) as pool:
+        with database.acting("superuser") as blocking:
+            blocking.execute("lock table audit.admin_audit_logs in share mode")
+            command = ("revoke", *ids, "--yes", "--output", "told.csv")
+            running = pool.submit(invite, *command, settings={"timeouts": {"lock": 60}})
+            await_blocked(database)
+            path.write_text("theirs")
+        done = running.result()
+    told = (
+        "failed: the changes are stored, but the report could not be written: told.csv exists "
+        "already, and a result never overwrites a file"
+    )
+    assert (1, set(ids), "theirs") == (done.exit_code, revoked(database), path.read_text())
+    assert told == failure(done)[0]
 
 
 @SIGNALS

@@ -99,7 +99,7 @@ def test_a_pending_link_to_nothing(invite_alone: Invite) -> None:
     """A link to nothing has the pending file's name already."""
     (invite_alone.folder / "link.pending").symlink_to("nowhere")
     done = run(invite_alone, *line(), "--output", "link")
-    told = "bad input: link.pending is there: a batch whose end is not known; nothing was done"
+    told = "bad input: link.pending is there, and no file that a batch lies in; nothing was done"
     assert (2, told) == (done.exit_code, failure(done)[0])
     assert (invite_alone.folder / "link.pending").is_symlink()
 

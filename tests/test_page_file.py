@@ -56,10 +56,24 @@ def test_a_page_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert ("", f"{told}{hint}", False) == (*capsys.readouterr(), path.exists())
 
 
-def test_what_is_no_page_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file of codes, or anything else that is no page, is not replaced."""
+@pytest.mark.parametrize("check", [[], ["--check"]], ids=["write", "check"])
+def test_what_is_no_page_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], check: list[str]
+) -> None:
+    """A file of codes, or anything else that is no page, is neither replaced nor shown."""
     path = tmp_path / "friday.csv"
     path.write_text("id,code,mask\n")
-    assert (2, "id,code,mask\n") == (run([*LINE, str(path)]), path.read_text())
+    assert (2, "id,code,mask\n") == (run([*LINE, str(path), *check]), path.read_text())
+    shown, said = capsys.readouterr()
     told = f"bad input: {path} holds something else than a page; nothing was changed"
-    assert told in capsys.readouterr().err
+    assert ("", True) == (shown, told in said)
+
+
+def test_a_page_with_controls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing that a page holds reaches a terminal as a command, nor its name as a code."""
+    path = tmp_path / "JYOTISH-FAKE-FAKE"
+    path.write_text("# old\n\x1b]0;title\x07\n")
+    assert 1 == run([*LINE, str(path), "--check"])
+    shown, said = capsys.readouterr()
+    assert r"-\x1b]0;title\x07" in shown.splitlines()
+    assert ("\x1b" in shown, "FAKE" in shown + said) == (False, False)

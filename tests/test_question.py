@@ -27,6 +27,22 @@ if TYPE_CHECKING:
 QUESTION = "? [y/N] "
 
 
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_what_was_typed_before_is_no_answer(
+    database: Database, invite: Invite, answer: str
+) -> None:
+    """Keys pressed before the question, in haste or by a paste, do not answer it."""
+    made = make(database, note="leak")
+    with terminal(invite, "revoke", "--note", "leak") as screen:
+        screen.press("y\n")
+        screen.read(QUESTION)
+        assert set() == revoked(database)
+        screen.press(f"{answer}\n")
+        done = screen.end()
+    expected = (0, {made.id}) if answer == "y" else (1, set())
+    assert expected == (done.exit_code, revoked(database)), done.stderr
+
+
 @BOTH_WAYS
 def test_acts_on_exactly_the_codes_shown(database: Database, invite: Invite, login: str) -> None:
     """Nothing is held open while a person thinks; new matches stay, one redeemed is told."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin import paths, runbook
+from invite_admin import paths, runbook, text
 from invite_admin.codes import shown_path
 from invite_admin.conninfo import configured
 from invite_admin.errors import BadInput, Failed
@@ -119,10 +119,11 @@ def _compare(run: Run, path: Path, page: str) -> None:
     if kept == page:
         run.say(f"{shown_path(path)} is current")
         return
+    _require_page(path, kept)
     diff = difflib.unified_diff(
-        kept.splitlines(keepends=True), page.splitlines(keepends=True), str(path), "as it should be"
+        kept.splitlines(), page.splitlines(), shown_path(path), "as it should be", lineterm=""
     )
-    _print(run, "".join(diff))
+    _print(run, "".join(f"{text.visible(line)}\n" for line in diff))
     raise Failed(
         f"{shown_path(path)} is stale; nothing was changed", hint="run the same without --check"
     )
@@ -134,23 +135,34 @@ def _keep(run: Run, path: Path, page: str) -> None:
     if found == page:
         run.say(f"{shown_path(path)} is current; left as it is")
         return
-    if found and not found.startswith(HEADING):
-        raise BadInput(
-            f"{shown_path(path)} holds something else than a page; nothing was changed",
-            hint="name another file by --output",
-        )
-    kept = path.resolve()  # a link stays a link
-    new = kept.with_name(f".{kept.name}.new")
+    _require_page(path, found)
+    new = None
     try:
+        kept = path.resolve()  # a link stays a link
+        new = kept.with_name(f".{kept.name}.new")
         new.write_text(page, encoding="utf-8")
         with suppress(FileNotFoundError):
             new.chmod(stat.S_IMODE(kept.stat().st_mode))
         new.replace(kept)
     except OSError as error:
-        with suppress(OSError):
-            new.unlink()
+        if new:
+            with suppress(OSError):
+                new.unlink()
         raise Failed(f"{shown_path(path)} cannot be written: {error.strerror}") from None
     run.say(f"{shown_path(path)} was written")
+
+
+def _require_page(path: Path, found: str | None) -> None:
+    """Refuse a file that holds something else, codes perhaps: it is neither replaced nor shown.
+
+    Raises:
+        BadInput: It does.
+    """
+    if found and not found.startswith(HEADING):
+        raise BadInput(
+            f"{shown_path(path)} holds something else than a page; nothing was changed",
+            hint="name another file by --output",
+        )
 
 
 def _read(path: Path) -> str | None:

@@ -170,7 +170,8 @@ def _shown(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a
         return f"{value:.1%}"
     if column.cell is Cell.NUMBER:
         return f"{value:,}"
-    return text.visible(str(value))
+    shown = text.visible(str(value))
+    return shown.encode(style.encoding, "backslashreplace").decode(style.encoding)
 
 
 def _marked(column: Column, value: Any, style: Style) -> str:  # noqa: ANN401 - a value of any column

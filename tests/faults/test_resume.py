@@ -62,10 +62,16 @@ def cut_end(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-120])
 
 
+def add_line(path: Path) -> None:
+    """Put an empty line behind a pending file, as an editor may."""
+    path.write_bytes(path.read_bytes() + b"\n")
+
+
 CHANGES: Final = {
     "a code taken out": (cut_line, "was changed since it was written"),
     "other points": (other_points, "was changed since it was written"),
     "cut short": (cut_end, "is no whole pending file"),
+    "a line added": (add_line, "was changed since it was written"),
     "emptied": (lambda path: path.write_text(""), "is no whole pending file"),
 }
 

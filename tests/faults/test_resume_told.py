@@ -6,7 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from batches import hashes, line, stored
+from batches import BOTH_WAYS, hashes, line, stored
 from faults.aftermath import (
     AFTER,
     BEFORE,
@@ -178,6 +178,25 @@ def test_a_copy_that_is_stale(invite: Invite, database: Database) -> None:
     words = str(hint).removeprefix("hint: ").partition(" shows what is there")[0].split()
     listed = invite(*words[1:])
     assert (0, CODES + 1) == (listed.exit_code, len(listed.stdout.splitlines()))
+
+
+@EITHER
+@BOTH_WAYS
+def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> None:
+    """Of a file that was cut, the hint names what tells whether its codes are live."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, login, arm)
+    await_gone(database)
+    whole = pending_of(path).read_bytes()
+    pending_of(path).write_bytes(whole[:-5])
+    done = resumed(invite, path, login)
+    told, hint = failure(done)
+    refused = f"bad input: {path}.pending is no whole pending file; nothing was done"
+    assert (2, refused) == (done.exit_code, told)
+    words = str(hint).removeprefix("hint: ").partition(" shows its codes")[0].split()
+    assert stored(database) == len(invite(*words[1:], "--format", "jsonl", login=login).jsonl)
+    pending_of(path).write_text("")
+    assert "hint: invite list shows its codes" in resumed(invite, path, login).stderr
 
 
 def test_nothing_can_be_told(invite: Invite, database: Database) -> None:
