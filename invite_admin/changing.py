@@ -14,7 +14,7 @@ import click
 from invite_admin import columns, output, text
 from invite_admin.acting import Acting
 from invite_admin.changes import Item, Plan, Usable
-from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, NotFound
+from invite_admin.errors import NOTHING_CHANGED, QUOTES, BadInput, Failed, NotFound
 from invite_admin.job import Job
 from invite_admin.model import UNUSED, Capability, Status
 from invite_admin.options import as_command, filter_options, name_options, report_options
@@ -68,7 +68,8 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
     """Refuse what cannot be meant, and a question that nobody could answer."""
     if bool(chosen) == bool(named):
         how = "not both" if chosen else "one of the two is needed"
-        hint = None if chosen else "give codes, `-` or --from-file FILE, or a filter such as --note"
+        neither = "give codes, `-` or --from-file FILE, or a filter such as --note"
+        hint = QUOTES if chosen else neither
         raise BadInput(f"name codes or give filters, {how}; nothing was changed", hint=hint)
     if asks and named.piped:
         raise BadInput(

@@ -64,9 +64,11 @@ class Database:
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self.settings = settings
         self._say = say
+        parameters = conninfo.parameters(settings, say)
+        self._connects = CONNECTS * int(parameters["connect_timeout"])
         self._engine = sa.create_engine(
             f"postgresql+{_QUIET}://",
-            creator=_creator(conninfo.parameters(settings, say), say),
+            creator=_creator(parameters, say),
             poolclass=NullPool,
             isolation_level="READ COMMITTED",
             use_native_hstore=False,
@@ -82,7 +84,7 @@ class Database:
 
         if not patient:
             return once()
-        return retried(once, self._say, CONNECTS * self.settings.timeouts.connect)
+        return retried(once, self._say, self._connects)
 
     @contextmanager
     def transaction(self, *, writing: bool, patient: bool = True) -> Iterator[Session]:
@@ -129,6 +131,7 @@ def _creator(parameters: dict[str, str], say: Callable[[str], None]) -> Callable
         except (psycopg.Error, ValueError, OSError) as error:  # names that cannot be resolved
             raise sqlstates.translate_connecting(error) from None
         driver.say = say
+        driver.expect(int(parameters["connect_timeout"]))  # a pooler may have no connection free
         driver.adapters.register_loader("timestamptz", _TolerantLoader)
         driver.adapters.register_loader("uuid", TextLoader)  # an id is text all over the tool
         return driver

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 NOTHING_CHANGED = "nothing was changed"
+QUOTES = "a text of several words, such as a note, stands in quotes"
 
 
 class InviteError(Exception):

@@ -10,7 +10,7 @@ from invite_admin import files, output, pending, sinks
 from invite_admin.codes import shown_path
 from invite_admin.delivery import NOT_STORED
 from invite_admin.draft import Draft
-from invite_admin.errors import BadInput, Failed, InviteError
+from invite_admin.errors import NOTHING_CHANGED, BadInput, Failed, InviteError
 from invite_admin.hold import Hold
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ToFile:
         if source is None:
             files.NewFile(self._path)
             self._refuse_pending(self.kept)
-            files.NewFile(files.unfinished(self._path))
+            self._refuse_unfinished(files.unfinished(self._path))
         files.require_folder(self._path)
         files.require_possible(files.unfinished(self._path), pending.renewed(self.kept))
         self._resumes = source is not None
@@ -182,6 +182,14 @@ class ToFile:
                 fill(found)
             if not found.same:
                 raise
+
+    def _refuse_unfinished(self, path: Path) -> None:
+        if files.taken(path):
+            raise BadInput(
+                f"{shown_path(path)} is there, as a run that was killed leaves it, with codes in "
+                f"it; {NOTHING_CHANGED}",
+                hint="remove it, unless it is something else; or name another file by --output",
+            )
 
     def _refuse_pending(self, path: Path) -> None:
         if files.taken(path) and (path.is_symlink() or not path.is_file()):

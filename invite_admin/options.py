@@ -10,6 +10,7 @@ import click
 
 from invite_admin import names, params, paths
 from invite_admin.chosen import Chosen
+from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput
 from invite_admin.model import Status
 from invite_admin.output import FORMATS, SUFFIXES
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from invite_admin.store import Store
 
     Function = Callable[..., Any]
+
+
+PLAIN = ("", ".txt")  # suffixes of a file that a table as plain text may be meant for
 
 
 class DatabaseCommand(click.Command):
@@ -113,6 +117,12 @@ def report_options(function: Function) -> Function:
         chosen = named or usual
         if (raw or bom) and chosen != "csv" and not given.get("resume"):  # whose file says it
             raise BadInput("--raw and --bom go with csv only")
+        if path and not named and path.suffix not in PLAIN:
+            run: Run = click.get_current_context().obj
+            run.say(
+                f"warning: {shown_path(path)} gets a table as plain text; csv and json are chosen "
+                "by --format or by the suffix"
+            )
         target = Target(chosen, path, raw, bom, bool(named), piped)
         return function(*args, target=target, **given)
 

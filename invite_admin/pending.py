@@ -55,8 +55,8 @@ class Pending:
     tool: str = __version__
 
 
-class NotWhole(BadInput):
-    """A file that ends before its last line, or is no pending file.
+class Damaged(BadInput):
+    """A file that is not whole, or was changed; whether its codes are stored it does not say.
 
     Attributes:
         created_at: When its batch was made, by the server's clock; None where it does not say.
@@ -129,13 +129,16 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
         descriptor: The same, open for as long as its codes are read; None where nobody holds it.
 
     Raises:
-        NotWhole: It is not whole.
-        BadInput: It cannot be read, or was changed.
+        Damaged: It is not whole, or was changed.
+        BadInput: It cannot be read.
     """
     shown = shown_path(path)
     try:
         with path.open("rb") as file:
-            head, codes = _whole(file, shown)
+            head, codes = _whole(file)
+            if codes is None:
+                message = f"{shown} was changed since it was written; nothing was done"
+                raise Damaged(message, _created_at(path))
         codes.source = path if descriptor is None else descriptor
         return _pending(head, codes)
     except (OSError, UnicodeDecodeError) as error:
@@ -143,7 +146,7 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
         raise BadInput(f"{shown}: cannot be read: {reason}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         message = f"{shown} is no whole pending file; nothing was done"
-        raise NotWhole(message, _created_at(path)) from None
+        raise Damaged(message, _created_at(path)) from None
 
 
 def _created_at(path: Path) -> datetime | None:
@@ -156,11 +159,10 @@ def _created_at(path: Path) -> datetime | None:
     return made_at if made_at.tzinfo else None
 
 
-def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
-    """Return the terms and the codes of a file that is whole.
+def _whole(file: BinaryIO) -> tuple[dict[str, Any], Kept | None]:
+    """Return the terms and the codes of a file that is whole; no codes where it was changed.
 
     Raises:
-        BadInput: It was changed.
         ValueError: It is not whole.
     """
     size = file.seek(0, os.SEEK_END)
@@ -172,11 +174,7 @@ def _whole(file: BinaryIO, shown: str) -> tuple[dict[str, Any], Kept]:
     file.seek(0)
     digest, lines = _digest(file, size - len(last))
     if not tail.endswith(b"\n" + end_line(digest, lines - 1)):
-        raise BadInput(
-            f"{shown} was changed since it was written; nothing was done",
-            hint="its codes may be live, so keep it: look for the batch by its note or the hour, "
-            "and void it if it is there",
-        )
+        return {}, None
     file.seek(0)
     line = file.readline()
     head: dict[str, Any] = json.loads(line.decode())

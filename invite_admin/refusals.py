@@ -28,7 +28,9 @@ def reworded(error: click.UsageError, root: click.Group) -> errors.BadInput:
         and not error.ctx.invoked_subcommand
     ):
         return errors.BadInput(f"`{path}` needs a command", hint=hint)
-    return errors.BadInput(f"`{path}` does not take these arguments", hint=hint)
+    return errors.BadInput(
+        f"`{path}` does not take these arguments", hint=f"{errors.QUOTES}; {hint}"
+    )
 
 
 def _of_option(

@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from invite_admin import limits, pending, text
+from invite_admin import limits, output, pending, text
 from invite_admin.codes import shown_path
 from invite_admin.delivery import withdrawn
 from invite_admin.errors import NOTHING_CHANGED, BadInput, Conflict, OverLimit
@@ -19,6 +19,7 @@ from invite_admin.run import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
     from pathlib import Path
 
     from invite_admin.batch import Batch
@@ -84,20 +85,30 @@ def _settled(
 
 
 def _read(path: Path, descriptor: int, run: Run) -> Pending:
-    """Read the file; of one that is not whole, name what tells whether its codes are stored.
+    """Read the file; of a damaged one, name what tells whether its codes are stored.
 
     A run that was killed while it wrote the file stored none; one that was damaged later is told
     apart by the table alone.
     """
     try:
         return pending.read(path, descriptor)
-    except pending.NotWhole as broken:
-        chosen = text.made_at(broken.created_at) if broken.created_at else ()
-        hint = (
-            f"{run.command_line('list', *chosen)} shows its codes if they are stored: then void "
-            "them; if not, remove the file, and generate the batch anew"
-        )
-        raise BadInput(broken.message, hint=hint) from None
+    except pending.Damaged as damaged:
+        raise BadInput(damaged.message, hint=_settling(run, damaged.created_at)) from None
+
+
+def _settling(run: Run, made_at: datetime | None) -> str:
+    """Name what shows whether the codes of a damaged file are stored, and what voids them."""
+    if made_at is None:
+        lists = run.command_line("list", "--created-since", "1d", "--format", "csv")
+        return f"{lists} shows what was made of late: void what is this batch, then remove the file"
+    lists, voids = (
+        run.command_line(verb, *text.made_at(made_at), "--format", "csv")
+        for verb in ("list", "revoke")
+    )
+    return (
+        f"{lists} shows its codes if they are stored, and {voids} voids them; if not, remove the "
+        "file, and generate the batch anew"
+    )
 
 
 def _final(path: Path) -> Path:
@@ -194,7 +205,8 @@ def _take(
             f"the batch was stored, and not all its codes are good any more: {listed}; "
             "no file was made of them",
             hint=f"{shown_path(kept)} keeps them all until you remove it; "
-            f"{run.command_line('list', *chosen)} shows what became of them",
+            f"{run.command_line('list', *chosen, *output.telling(found.batch.count))} "
+            "shows what became of them",
         )
     if changed:
         run.say(f"{text.counted(changed, 'code')} got other terms since; the file has the first")

@@ -38,7 +38,6 @@ class Session:
         self._driver = _driver_of(connection)
         self._settings = settings
         statement, values = opening(settings.timeouts, writing=writing)
-        self._driver.expect(settings.timeouts.connect)  # a pooler may have no connection free
         row = self.execute(sa.text(statement), values).one()
         self._driver.expect(settings.timeouts.statement + GRACE)
         self.server = describe(self._driver.info, row)

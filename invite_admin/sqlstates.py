@@ -115,8 +115,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
       "check PGSERVICEFILE and ~/.pg_service.conf")),
     (r"no password supplied",
      (errors.Denied, "the server asks for a password, and none was given", ("a line in the "
-      "password file (mode 0600), or the password in the URL; that file is ~/.pgpass, unless "
-      "PGPASSFILE or `passfile` in the URL names another"))),
+      "password file (mode 0600), which is ~/.pgpass, unless PGPASSFILE or `passfile` in the URL "
+      "names another"))),
     (r"received invalid response|expected authentication request|unexpected response",
      (errors.Unavailable, "what answers there is no PostgreSQL server", "check host and port")),
     (r"invalid sslmode value",
@@ -154,8 +154,8 @@ _BY_TEXT: tuple[tuple[str, _Told], ...] = (
      (errors.Unavailable, "no server is in the role that target_session_attrs asks for",
       "check target_session_attrs in the URL, and PGTARGETSESSIONATTRS")),
     (r"could not translate host name|resolve host|Name or service not known|'idna' codec",
-     (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; in a "
-      "password write @ : / ? # as %40 %3A %2F %3F %23"))),
+     (errors.Unavailable, "the host's name cannot be resolved", ("check the host in the URL; "
+      "an @ : / ? # in a login or password there is written %40 %3A %2F %3F %23"))),
     (r"does not match host name",
      (errors.Unavailable, "the server's certificate is for another host name", ("the host in the "
       "URL must be one that the certificate names"))),

@@ -19,6 +19,15 @@ HELD = 10_000
 
 
 @VERBS
+def test_forgotten_quotes(invite: Invite, verb: str) -> None:
+    """The rest of a note is not taken for a code; what was forgotten is named."""
+    done = invite(verb, "--note", "friday", "testers", "--yes", *CHANGE[verb])
+    told = "bad input: name codes or give filters, not both; nothing was changed"
+    hint = "hint: a text of several words, such as a note, stands in quotes"
+    assert (2, told, hint) == (done.exit_code, *failure(done))
+
+
+@VERBS
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -69,8 +69,8 @@ def test_no_password(database: Database, invite: Invite, named: str) -> None:
     done = invite("stats", env={"INVITE_DATABASE_URL": url, **variables})
     told = "denied: cannot connect: the server asks for a password, and none was given"
     hint = (
-        "hint: a line in the password file (mode 0600), or the password in the URL; that file is "
-        "~/.pgpass, unless PGPASSFILE or `passfile` in the URL names another"
+        "hint: a line in the password file (mode 0600), which is ~/.pgpass, unless PGPASSFILE or "
+        "`passfile` in the URL names another"
     )
     assert (DENIED, f"{told}; nothing was changed", hint) == (done.exit_code, *failure(done))
 

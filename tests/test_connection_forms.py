@@ -92,6 +92,14 @@ def test_connect_timeout(
     assert str(seconds) == parameters(settings, print)["connect_timeout"]
 
 
+def test_tries_in_all(invite: Invite) -> None:
+    """A server is waited for as many times as long as one try may take, whoever bounds that."""
+    url = "postgresql://login@127.0.0.1:1/db?connect_timeout=1"
+    done = invite("list", env={"INVITE_DATABASE_URL": url}, settings={"timeouts": {"connect": 99}})
+    tries = done.stderr.count("trying again in")
+    assert (7, True) == (done.exit_code, 0 < tries <= 4), done.stderr  # 0.2 s, doubled
+
+
 @pytest.mark.parametrize("place", ["options", "PGOPTIONS"])
 def test_options(database: Database, invite: Invite, place: str) -> None:
     """Start-up options are dropped with a hint: poolers refuse them, and the tool sets its own."""

@@ -146,8 +146,25 @@ def test_the_name_beside_it(
     make(path)
     done = invite(*line(5, 1, "--output", "codes.csv"))
     check_nothing(database, done, 2)
-    assert done.stderr.startswith("invite: bad input: .codes.csv.new exists already"), "asked first"
+    told = ".codes.csv.new is there, as a run that was killed leaves it, with codes in it"
+    assert done.stderr.startswith(f"invite: bad input: {told}"), "asked first"
     assert path.is_dir() or THEIRS == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "warned"),
+    [("f.xlsx", True), ("f.XLS", True), ("f.txt", False), ("f", False), ("f.CSV", False)],
+)
+@pytest.mark.usefixtures("database")
+def test_a_suffix_that_no_format_has(invite: Invite, *, name: str, warned: bool) -> None:
+    """Who wants a spreadsheet is told before that a table as plain text is written."""
+    told = f"warning: {name} gets a table as plain text; csv and json are chosen by --format or by "
+    for command in (line(2), ["list"]):
+        done = invite(*command, "--output", name)
+        assert (0, warned) == (done.exit_code, f"{told}the suffix" in done.stderr)
+        (invite.folder / name).unlink()
+    named = invite("list", "--output", name, "--format", "jsonl")
+    assert (0, False) == (named.exit_code, "plain text" in named.stderr)
 
 
 def test_no_folder(invite: Invite, database: Database) -> None:

@@ -121,7 +121,7 @@ def test_nothing_typed_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["check", "x"],
             "`invite check` does not take these arguments",
-            "run `invite check --help`",
+            "a text of several words, such as a note, stands in quotes; run `invite check --help`",
         ),
         (
             ["list", "--sort", "size"],

@@ -193,10 +193,17 @@ def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> 
     told, hint = failure(done)
     refused = f"bad input: {path}.pending is no whole pending file; nothing was done"
     assert (2, refused) == (done.exit_code, told)
-    words = str(hint).removeprefix("hint: ").partition(" shows its codes")[0].split()
-    assert stored(database) == len(invite(*words[1:], "--format", "jsonl", login=login).jsonl)
+    lists, _, rest = str(hint).removeprefix("hint: ").partition(" shows its codes")
+    voids = rest.partition("and ")[2].partition(" voids them")[0]
+    number = stored(database)
+    listed = invite(*lists.split()[1:], login=login)
+    assert (0, number + 1) == (listed.exit_code, len(listed.stdout.splitlines())), lists
+    assert voids == lists.replace("list", "revoke", 1)
+    if login == "admin_runtime" and number:
+        assert 0 == invite(*voids.split()[1:], "--yes", login=login).exit_code
     pending_of(path).write_text("")
-    assert "hint: invite list shows its codes" in resumed(invite, path, login).stderr
+    lately = "hint: invite list --created-since 1d --format csv shows what was made of late: void"
+    assert lately in resumed(invite, path, login).stderr
 
 
 def test_nothing_can_be_told(invite: Invite, database: Database) -> None:
