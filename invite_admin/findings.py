@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from invite_admin import codes
 from invite_admin.catalogue import AUDIT, AUTH, CODES
-from invite_admin.errors import Denied, InviteError
+from invite_admin.errors import Denied
 from invite_admin.model import Capability
 from invite_admin.server import READ_ONLY, READ_ONLY_HINT
 from invite_admin.shape import CORRECT, Block, to_take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
@@ -41,14 +41,32 @@ class Finding:
     hint: str | None = None
 
 
+BARRED: Final = {
+    "standby": Finding(
+        "blocked",
+        "standby",
+        "this server is a standby, which allows reading only",
+        "connect to the primary (target_session_attrs=read-write)",
+    ),
+    "read_only": Finding("blocked", "read_only", READ_ONLY, READ_ONLY_HINT),
+}
+"""What keeps a whole server, or every session of a login, from writing."""
+
+
 def find(store: Store, settings: Settings) -> list[Finding]:
     """Return the findings of an open transaction, the worst first."""
     return _sorted([*_of_shape(store.shape, settings), *_of_session(store, settings)])
 
 
-def find_in_shape(shape: Shape, settings: Settings) -> list[Finding]:
-    """Return what table and login alone lead to, the worst first."""
-    return _sorted(_of_shape(shape, settings))
+def find_in_shape(shape: Shape, settings: Settings, barred: Sequence[str] = ()) -> list[Finding]:
+    """Return what table and login alone lead to, the worst first.
+
+    Args:
+        shape: What there is, and what can be done.
+        settings: Which actor and write role are set.
+        barred: What keeps the login from writing at all, as ``Server.barred`` names it.
+    """
+    return _sorted([*_of_shape(shape, settings), *(BARRED[name] for name in barred)])
 
 
 def _sorted(found: list[Finding]) -> list[Finding]:
@@ -64,6 +82,7 @@ def _of_shape(shape: Shape, settings: Settings) -> list[Finding]:
         *_claim(shape),
         *_reading(shape, settings),
         *_hash(shape),
+        *_lookup(shape, settings),
     ]
 
 
@@ -98,6 +117,14 @@ def _audit(shape: Shape) -> Iterator[Finding]:
         )
 
 
+def _lookup(shape: Shape, settings: Settings) -> Iterator[Finding]:
+    """Tell of an actor whom nobody here can look up."""
+    way = shape.actor
+    if settings.actor and not way.available:
+        level, code = ("refused", "actor_hidden") if way.refused else ("blocked", "actor_blocked")
+        yield Finding(level, code, f"no actor: {way.reason}", way.ask)
+
+
 def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
     if settings.actor is None:
         yield Finding(
@@ -108,12 +135,9 @@ def _actor(store: Store, settings: Settings) -> Iterator[Finding]:
         )
         return
     try:
-        _ = store.actor
+        _ = store.actor if store.shape.actor.available else None
     except Denied as error:
-        code = "actor_refused" if store.shape.actor.available else "actor_hidden"
-        yield Finding("refused", code, _reason(error), error.hint)
-    except InviteError as error:
-        yield Finding("blocked", "actor_blocked", _reason(error), error.hint)
+        yield Finding("refused", "actor_refused", error.reason, error.hint)
 
 
 def _claim(shape: Shape) -> Iterator[Finding]:
@@ -188,18 +212,6 @@ def _server(store: Store, settings: Settings) -> Iterator[Finding]:
         )
     if server.pooled:
         yield Finding("note", "pooler", "a pooler stands between; every command works through it")
-    if server.standby:
-        yield Finding(
-            "blocked",
-            "standby",
-            "this server is a standby, which allows reading only",
-            "connect to the primary (target_session_attrs=read-write)",
-        )
-    if server.read_only:
-        yield Finding("blocked", "read_only", READ_ONLY, READ_ONLY_HINT)
+    yield from (BARRED[name] for name in server.barred)
     if settings.path is None and not settings.sandbox:
         yield Finding("note", "no_settings", "no settings file was found; the defaults count")
-
-
-def _reason(error: InviteError) -> str:
-    return error.reason

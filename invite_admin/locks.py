@@ -54,7 +54,7 @@ def wait(session: Session, purpose: Purpose, key: str) -> bool:
     """Take such a lock, waited for as long as the lock timeout; tell whether it was had."""
     query = sa.text("select pg_advisory_xact_lock(:purpose, :number)")
     try:
-        with session.attempt():
+        with session.attempt(psycopg.errors.LockNotAvailable):
             session.raw(query, _numbered(purpose, key))
     except psycopg.errors.LockNotAvailable:
         return False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 
 from invite_admin.bounds import TimeUp, bounded
+from invite_admin.errors import NOTHING_CHANGED, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,14 @@ class NoAnswer(psycopg.OperationalError):
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self.seconds = seconds
+
+    def told(self) -> Unavailable:
+        """Return what a person is told of it outside COMMIT."""
+        return Unavailable(
+            f"the server gave no answer for {self.seconds:g} s, so it was left; {NOTHING_CHANGED}",
+            hint="it may hang, or a pooler in front of it have no connection free; run the command "
+            "again once it answers",
+        )
 
 
 class Patient(psycopg.Connection[Any]):
@@ -74,6 +83,10 @@ class Patient(psycopg.Connection[Any]):
         except TimeUp:
             self.pgconn.finish()
             raise NoAnswer(self._seconds) from None
+
+    def hush(self) -> None:
+        """Say nothing of the waits to come: a person knows."""
+        self._said = self._waiting
 
     def tell(self, seconds: float) -> None:
         """Say that the server is waited for, where somebody else bounds that."""

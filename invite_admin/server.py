@@ -55,11 +55,21 @@ class Server:
     now: datetime
     clock: datetime
 
+    @property
+    def barred(self) -> tuple[str, ...]:
+        """What keeps it, or every session of this login, from writing; empty where nothing does."""
+        return ("standby",) * self.standby + ("read_only",) * self.read_only
+
+
+def lock_wait(timeouts: Timeouts) -> float:
+    """Return how many seconds a lock is waited for: its own bound is met before a statement's."""
+    return min(timeouts.lock, timeouts.statement - 0.5)
+
 
 def opening(timeouts: Timeouts, *, writing: bool) -> tuple[str, dict[str, str]]:
     """Return the one statement that sets all there is to set, and its values."""
     values = {
-        "lock_timeout": f"{timeouts.lock}s",
+        "lock_timeout": f"{lock_wait(timeouts) * 1_000:.0f}ms",
         "statement_timeout": f"{timeouts.statement}s",
         "idle_in_transaction_session_timeout": f"{timeouts.idle}s",
         "timezone": "UTC",

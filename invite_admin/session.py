@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from invite_admin import errors, sqlstates
 from invite_admin.copyout import UNBOUND, CopyOut
 from invite_admin.patient import GRACE, NoAnswer, Patient
-from invite_admin.server import describe, opening
+from invite_admin.server import describe, lock_wait, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,12 +31,13 @@ class Session:
 
     Attributes:
         server: What the server said of itself when the transaction was opened.
+        lock_wait: Seconds that a lock is waited for.
     """
 
     def __init__(self, connection: sa.Connection, settings: Settings, *, writing: bool) -> None:
         self._connection = connection
         self._driver = _driver_of(connection)
-        self._settings = settings
+        self._settings, self.lock_wait = settings, lock_wait(settings.timeouts)
         statement, values = opening(settings.timeouts, writing=writing)
         row = self.execute(sa.text(statement), values).one()
         self._driver.expect(settings.timeouts.statement + GRACE)
@@ -103,19 +104,24 @@ class Session:
         self._role = role
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
+    def attempt(self, *expected: type[psycopg.Error]) -> Iterator[None]:
         """Run what stands inside in a savepoint, undone where it fails.
 
+        Args:
+            expected: The driver's errors that the caller tells apart himself.
+
         Raises:
-            psycopg.Error: The driver's own error, so that the caller can ask for its SQLSTATE.
+            psycopg.Error: One of these.
+            InviteError: By its SQLSTATE; any other failure.
         """
         try:
             with self._connection.begin_nested():
                 yield
         except DBAPIError as error:
-            if isinstance(error.orig, psycopg.Error) and not self._driver.closed:
-                raise error.orig from None
-            raise _failure(_driver_error(error)) from None
+            driver = _driver_error(error)
+            if isinstance(driver, expected) and not self._driver.closed:
+                raise driver from None
+            raise _failure(driver) from None
         except InvalidRequestError:  # the connection was lost before, in the savepoint's own words
             raise _failure(psycopg.OperationalError()) from None
 
@@ -134,11 +140,15 @@ class Session:
     def cluster(self) -> str | None:
         """Return PostgreSQL's identifier of the server's data; None where it may not be asked."""
         try:
-            with self.attempt():
+            with self.attempt(psycopg.Error):
                 query = sa.text("select system_identifier::text from pg_control_system()")
                 return str(self.raw(query).scalar())
         except psycopg.Error:
             return None
+
+    def spoken_of(self) -> None:
+        """Leave out the general word on a wait: a person was told what is waited for."""
+        self._driver.hush()
 
     def bound(self, name: str, seconds: int) -> None:
         """Set one of the server's timeouts for the rest of the transaction."""
@@ -204,12 +214,7 @@ def told() -> Iterator[None]:
 def _failure(error: psycopg.Error) -> errors.InviteError:
     """Return what a person is told of a driver's error outside COMMIT."""
     if isinstance(error, NoAnswer):
-        return errors.Unavailable(
-            f"the server gave no answer for {error.seconds:g} s, so it was left; "
-            f"{errors.NOTHING_CHANGED}",
-            hint="it may hang, or a pooler in front of it have no connection free; run the command "
-            "again once it answers",
-        )
+        return error.told()
     return sqlstates.translate(error)
 
 

@@ -132,14 +132,14 @@ def test_locked_table_told(
 def test_table_freed_in_time(database: Database, invite: Invite, login: str, table: str) -> None:
     """A deploy that ends within the lock timeout is waited for, and all is changed."""
     ids = make_many(database, 300)
-    long = {"timeouts": {"lock": 60}}
+    long = {"timeouts": {"lock": 50}}
     command = ("revoke", "--points", "10", "--yes")
     with database.connect() as deploy:
         deploy.execute("begin")
         deploy.execute(f"lock table {table} in share mode")
         with invite.start(*command, login=login, settings=long) as process:
             assert process.stderr is not None
-            read_until(process.stderr.fileno(), f"{WAITS} 60 s".encode())
+            read_until(process.stderr.fileno(), f"{WAITS} 50 s".encode())
             await_blocked(database, LOGINS[login])
             deploy.execute("commit")
             process.communicate(timeout=TIMEOUT)
@@ -165,3 +165,15 @@ def test_deploy_that_waits_for_us(database: Database, login: str) -> None:
         lock.result(TIMEOUT)
     outcomes = [results[i].outcome for i in ids]
     assert [Outcome.REVOKED, Outcome.BUSY, Outcome.REVOKED] == outcomes
+
+
+def test_a_statement_shorter_than_the_lock(database: Database, invite: Invite) -> None:
+    """However short a statement may be, what is locked is busy and the others are done."""
+    ids = make_many(database, 5)
+    with locking(database, ids[:1]):
+        settings = {"timeouts": {"statement": 1, "lock": 5}}
+        done = invite("revoke", "--points", "10", "--yes", "--format", "json", settings=settings)
+    found = {row["id"]: row["outcome"] for row in done.json}
+    assert (8, set(ids[1:])) == (done.exit_code, revoked(database)), done.stderr
+    assert {ids[0]: "busy"} == {code: what for code, what in found.items() if what != "revoked"}
+    assert "a code is in use elsewhere; waiting for it, at most 0.5 s" in done.stderr

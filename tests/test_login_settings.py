@@ -67,6 +67,45 @@ def test_starting_role_without_the_users(invite: Invite, database: Database) -> 
     assert told(invite)["findings"]
 
 
+@pytest.mark.parametrize("login", ["admin_runtime", "owner"])
+def test_page_of_a_starting_role(invite: Invite, database: Database, login: str) -> None:
+    """The operations page is made for such a login too, without a role's name in it."""
+    database.execute("grant authenticated to admin_runtime, invite_test_owner")
+    try:
+        name = "invite_test_owner" if login == "owner" else login
+        alter(database, "set role = 'authenticated'", name)
+        for settings in ({"write_role": None, "actor": None}, {}):
+            done = invite("runbook", login=login, settings=settings)
+            assert (0, "") == (done.exit_code, done.stderr.partition("on ")[0])
+            assert name not in done.stdout
+    finally:
+        database.execute("revoke authenticated from admin_runtime, invite_test_owner")
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        (
+            "alter role admin_runtime in database {} set default_transaction_read_only = on",
+            "transactions of this login are read-only by a setting",
+        ),
+        ("revoke select on identity.users from admin_runtime", "this login lacks a right"),
+    ],
+    ids=["read only", "no users"],
+)
+def test_page_where_nothing_can_be_written(
+    invite: Invite, database: Database, what: str, why: str
+) -> None:
+    """What keeps a login from every change stands on its page, as `check` finds it."""
+    database.execute(what.format(database.name))
+    _, _, blocked = invite("runbook").stdout.partition("## Blocked here")
+    assert f"- **Every change**: {why}" in blocked
+    one = told(invite, 5)["findings"][0]
+    assert ("blocked", True) == (one["level"], one["code"] in ("read_only", "actor_blocked"))
+    if "GRANT" in one["hint"] and "select" in what:
+        assert one["hint"].removeprefix("ask for: ") in blocked
+
+
 def test_quoted_identifiers(invite: Invite, database: Database) -> None:
     """A login whose sessions quote every name finds the functions all the same."""
     alter(database, "set quote_all_identifiers = on")

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from batches import BOTH_WAYS, check_paired, line, stored
 from faults.aftermath import blind, pending_of
+from incall import call
 from lossy import Cut, lossy
+from waiting import await_gone
 
 from invite_admin import settle
 from invite_admin.cli import run
@@ -75,6 +77,28 @@ def test_hidden_rows(invite: Invite, database: Database, cut: Cut) -> None:
     is_stored = cut is Cut.ANSWER
     assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database)), done.stderr
     assert (is_stored, False) == (path.exists(), pending_of(path).exists())
+
+
+def test_a_commit_that_hangs(
+    invite: Invite,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """As one on a standby that does not answer: its lock is waited for in vain, and exit 10."""
+    path = invite.folder / "codes.json"
+    monkeypatch.setattr(settle, "REACH", 3)
+    with lossy(database.url("admin_runtime"), Cut.LATE, 8) as wire:
+        env = {"INVITE_DATABASE_URL": wire.url}
+        log = ("--log-file", "log")
+        assert 10 == call(invite, *log, *line(9, 1, "--output", str(path)), env=env)
+    said = capfd.readouterr().err.splitlines()
+    assert "invite: unknown: COMMIT was sent and no answer came" in said[-2]
+    assert f"hint: do not repeat it; run invite generate --resume {path}.pending" == said[-1]
+    assert '"exit": 10' in (invite.folder / "log").read_text()
+    await_gone(database)
+    assert 0 == invite("generate", "--resume", str(pending_of(path))).exit_code
+    assert (9, True) == (stored(database), path.exists())
 
 
 @ARRIVES

@@ -50,6 +50,7 @@ class _Writer:
 
     def __init__(self, stand: Stand, tree: click.Group, language: str) -> None:
         self._shape, self._tree, self._language = stand.shape, tree, language
+        self._barred = stand.barred
         self._samples = Samples(stand)
 
     def paragraphs(self) -> Iterator[str]:
@@ -108,14 +109,24 @@ class _Writer:
         yield "\n".join(lines)
 
     def _blocked(self) -> Iterator[str]:
-        blocks = [(need, way) for need, way in self._shape.ways.items() if not way.available]
-        if not blocks:
+        ways = {
+            **{str(need): way for need, way in self._shape.ways.items()},
+            "change": self._shape.actor,
+        }
+        blocks = [(what, way) for what, way in ways.items() if not way.available]
+        if not (blocks or self._barred):
             yield self._say(page()["nothing_blocked"])
-        for need, way in blocks:
-            what = self._say(page()["capability"][str(need)])
-            yield f"- **{what}**: {self._say(page()['block'][str(way.block)])}"
+        for name in self._barred:
+            yield self._bullet("change", name)
+        for what, way in blocks:
+            yield self._bullet(what, str(way.block))
             if way.grant:
                 yield f"  ```sql\n  {way.grant};\n  ```"
+
+    def _bullet(self, what: str, why: str) -> str:
+        """Say what is blocked and why, by the texts' own words."""
+        texts = page()
+        return f"- **{self._say(texts['capability'][what])}**: {self._say(texts['block'][why])}"
 
     def _applies(self, item: Mapping[str, Any]) -> bool:
         ways = self._shape.ways

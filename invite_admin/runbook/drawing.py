@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from invite_admin.findings import Finding
     from invite_admin.report import Column
     from invite_admin.runbook.stand import Stand
 
@@ -37,7 +38,7 @@ class Drawing:
     """
 
     def __init__(self, stand: Stand) -> None:
-        self.shape, self.settings = stand.shape, stand.settings
+        self.shape, self.settings, self.barred = stand.shape, stand.settings, stand.barred
         self.audited = stand.shape.by_functions
 
     @property
@@ -51,11 +52,13 @@ class Drawing:
         named = list(whereabouts(place, self.shape, needs))
         return "\n".join(line.rstrip("\n") for line in (*named, *lines))
 
+    def findings(self) -> list[Finding]:
+        """Return what ``check`` finds."""
+        return find_in_shape(self.shape, self.settings, self.barred)
+
     def verdict(self) -> list[str]:
         """Return the lines that ``check`` ends with where something is in the way."""
-        bad = [
-            f for f in find_in_shape(self.shape, self.settings) if f.level in ("refused", "blocked")
-        ]
+        bad = [f for f in self.findings() if f.level in ("refused", "blocked")]
         if not bad:
             return []
         word = "denied" if bad[0].level == "refused" else "unsupported"

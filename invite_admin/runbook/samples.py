@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from invite_admin import checkup, columns, output
 from invite_admin.checkup import Where
-from invite_admin.findings import find_in_shape
 from invite_admin.model import Capability
 from invite_admin.report import Layout, Report
 from invite_admin.runbook.drawing import FRIDAY, NOW, REQUEST, STYLE, Drawing
@@ -34,7 +33,7 @@ class Samples(Drawing):
 
     def check_exit(self) -> int:
         """Return the exit status of ``check``."""
-        levels = {f.level for f in find_in_shape(self.shape, self.settings)}
+        levels = {f.level for f in self.findings()}
         return 6 if "refused" in levels else 5 if "blocked" in levels else 0
 
     def _of_check(self) -> str:
@@ -46,7 +45,7 @@ class Samples(Drawing):
             self.settings.write_role,
             "invite.toml",
         )
-        found = find_in_shape(self.shape, self.settings)
+        found = self.findings()
         drawn = checkup.sections(where, self.shape, found, QUIET)
         report = Report((), [], Layout.OBJECT, sections=drawn)
         return self.lines((), output.draw(report, "table", STYLE), *self.verdict())

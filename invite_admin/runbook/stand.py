@@ -36,13 +36,15 @@ class Stand:
     Attributes:
         shape: What there is and what can be done, with placeholders for every name.
         settings: The same for the settings.
+        barred: What keeps the login from writing at all, as ``Server.barred`` names it.
     """
 
     shape: Shape
     settings: Settings
+    barred: tuple[str, ...] = ()
 
 
-def live(facts: Facts, settings: Settings) -> Stand:
+def live(facts: Facts, settings: Settings, barred: tuple[str, ...] = ()) -> Stand:
     """Take the names out of what a live database says."""
     names = {facts.login: LOGIN}
     if settings.write_role and settings.write_role != facts.login:
@@ -54,12 +56,13 @@ def live(facts: Facts, settings: Settings) -> Stand:
     plain = replace(
         facts,
         login=LOGIN,
+        outer=named(facts.outer) if facts.outer else None,
         reachable=frozenset(map(named, facts.reachable)),
         roles=tuple(map(named, facts.roles)),
         sights={(kind, named(role)): sight for (kind, role), sight in facts.sights.items()},
         functions={name: frozenset(map(named, who)) for name, who in facts.functions.items()},
     )
-    return _stand(plain, settings, settings.write_role)
+    return replace(_stand(plain, settings, settings.write_role), barred=barred)
 
 
 def offline(step: int) -> Stand:

@@ -119,7 +119,7 @@ class Guard:
             return
         second = round(time.monotonic() - self._began, 3)
         try:
-            with self._session.attempt():
+            with self._session.attempt(psycopg.Error):
                 self._session.raw(sa.text("select pg_stat_clear_snapshot()"))
                 found = self._session.raw(sa.text(_LOOK)).one()
         except psycopg.Error as error:

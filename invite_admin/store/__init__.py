@@ -70,7 +70,7 @@ class Store:
         self._settings, self.say = settings, say
         self._found: Actor | None = None
         tables = [shape.name, *([AUDIT_TABLE] if shape.by_functions else [])]
-        self._pieces = Pieces(session, settings.timeouts.lock, say, tables)
+        self._pieces = Pieces(session, session.lock_wait, say, tables)
         self._voided = 0
 
     @property

@@ -78,7 +78,9 @@ class Batches:
         session, key = self._store.session, f"{self._store.actor.id} {request_id}"
         if locks.take(session, Purpose.REQUEST, key):
             return
-        self._store.say("another run with this request id has not ended; waiting for its end")
+        bound = f"at most {session.lock_wait:g} s"
+        self._store.say(f"another run with this request id has not ended; waiting for it, {bound}")
+        session.spoken_of()
         if not locks.wait(session, Purpose.REQUEST, key):
             raise Busy(
                 "another run with this request id has not ended; this one changed nothing",

@@ -59,7 +59,7 @@ class _ZonesDifferError(Exception):
 def _settled(session: Session, zone: tzinfo) -> bool:
     """Set the session's time zone; False where the server would write other times than Python."""
     try:
-        with session.attempt():
+        with session.attempt(psycopg.DataError):
             _set_zone(session, zone)
     except (_ZonesDifferError, psycopg.DataError):  # DataError: it has no such zone
         return False

@@ -101,7 +101,7 @@ class Inserts:
 
         self._store.session.become(self._role)
         try:
-            with self._store.session.attempt():
+            with self._store.session.attempt(psycopg.Error):
                 created = self._writes.create(codes, self._terms, advance)
         except psycopg.Error as error:
             self._advance(-sent)

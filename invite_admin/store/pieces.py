@@ -126,7 +126,7 @@ class Pieces:
         """
         self._lock_timeout(_NO_WAIT)
         try:
-            with self._session.attempt():
+            with self._session.attempt(psycopg.Error):
                 _require(whole=change() == count)
         except _TooFewError:
             return False
@@ -169,7 +169,7 @@ class Pieces:
     ) -> str | None:
         """Change one piece in a savepoint; return the SQLSTATE of a failure that halving finds."""
         try:
-            with self._session.attempt():
+            with self._session.attempt(psycopg.Error):
                 changed.done |= change(piece)
         except psycopg.Error as error:
             if error.sqlstate in REFUSED | sqlstates.LOCKED:
@@ -192,6 +192,7 @@ class Pieces:
             what = "the table" if self._table_locked() else "a code"
             bound = f"at most {self._budget / 1000:g} s"
             self._say(f"{what} is in use elsewhere; waiting for it, {bound}")
+            self._session.spoken_of()
             self._told = True
         self._lock_timeout(int(self._budget))
         began = time.monotonic()
