@@ -35,7 +35,7 @@ SLOW: Final = frozenset(
         *("test_connection_failures", "test_golden_pages", "test_login_settings"),
         *("test_generate_terms", "test_stats", "test_blind", "test_question", "test_demanded"),
         *("test_migrations", "test_delivery", "test_progress", "test_lost_commit"),
-        *("test_connection_words",),
+        *("test_connection_words", "test_unanswered", "test_request_id_waits"),
     }
 )
 """Modules that take long, beside the suites; the whole check runs them too."""
