@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from invite_admin import output, text
 from invite_admin.errors import BadInput, Conflict
+from invite_admin.model import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from invite_admin.batch import Terms
     from invite_admin.model import Row
     from invite_admin.run import Run
@@ -46,7 +50,8 @@ class Wanted:
         if not made:
             return
         count = batches.made_count(self.request_id)
-        row = next(iter(batches.rows(made).values()), None)
+        rows = batches.rows(made)
+        row = next(iter(rows.values()), None)
         chosen = (*batches.choice(self.request_id, made[0].at), *output.telling(count))
         shows = run.command_line("list", *chosen)
         differing = self._differing(made[0], row, count)
@@ -56,7 +61,8 @@ class Wanted:
                 f"{' and another '.join(differing)}; nothing was made",
                 hint=f"take another --request-id; {shows} shows that batch",
             )
-        already = f"{text.counted(count, 'code')} already, {self._end(run, made[0])}"
+        gone = _gone(rows.values()) if len(rows) == count else ""
+        already = f"{text.counted(count, 'code')} already{gone}, {self._end(run, made[0])}"
         raise Conflict(
             f"that request id made {already}; "
             "their text cannot be shown again, but for a FILE.pending that was left; "
@@ -83,6 +89,13 @@ class Wanted:
             ("expiry", self.fixed and _instant(expiry) != self.terms.expires_at),
         )
         return [name for name, differs in found if differs]
+
+
+def _gone(rows: Iterable[Row]) -> str:
+    """Say what of a batch is not available any more; nothing where all of it is."""
+    found = Counter(row.status for row in rows if row.status is not Status.AVAILABLE)
+    told = ", ".join(f"{count:,} {status}" for status, count in sorted(found.items()))
+    return f" ({told} since)" if told else ""
 
 
 def _instant(value: Any) -> Any:  # noqa: ANN401 - text of the audit log, or a row's value

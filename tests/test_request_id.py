@@ -92,6 +92,19 @@ def test_used(invite: Invite, database: Database) -> None:
     assert {code["id"] for code in made} == revoked(database)
 
 
+def test_used_and_voided_since(invite: Invite, database: Database) -> None:
+    """Who repeats it learns that those codes are good no more, up to a hundred of them."""
+    made = invite(*with_id("--format", "json")).json
+    assert 0 == invite("revoke", *(code["id"] for code in made[1:]), "--yes").exit_code
+    assert database.redeem(made[0]["code"]) is None
+    told = "conflict: that request id made 5 codes already (1 redeemed, 4 revoked since), which"
+    assert told in str(failure(invite(*with_id()))[0])
+    assert 0 == invite(*with_id(count=101, name="many")).exit_code
+    assert 0 == invite("revoke", "--request-id", "many", "--yes").exit_code
+    many = failure(invite(*with_id(count=101, name="many")))[0]
+    assert "made 101 codes already, which never expire" in many
+
+
 def test_used_with_a_file(invite: Invite, database: Database) -> None:
     """No file is made for an id that was used, neither the result nor a pending one."""
     assert 0 == invite(*with_id()).exit_code
