@@ -61,7 +61,11 @@ class Commits:
         from invite_admin.settle import was_stored  # noqa: PLC0415 - heavy
 
         assert report.batch is not None  # noqa: S101 - only batches are delivered
-        stored = was_stored(self.run, report.batch, batches)
+        stored = None
+        try:
+            stored = was_stored(self.run, report.batch, batches)
+        except (KeyboardInterrupt, errors.TerminationSignal) as stop:
+            self.run.stopped = stop
         if stored is None:
             raise self.unknown(f"do not repeat it; run {self._question(report, delivery)}")
         if not stored:

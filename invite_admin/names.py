@@ -152,7 +152,7 @@ def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
     table = text.lstrip()
     before = text.count("\n", 0, len(text) - len(table))
     reader = csv.reader(io.StringIO(table, newline=""), strict=True)
-    place, width, line = -1, 0, before + 1
+    place, width, line, header = -1, 0, before + 1, [""]
     try:
         for row in reader:
             if place >= 0 and any(row):
@@ -162,9 +162,9 @@ def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
                         "nothing was changed",
                         hint=_HINT,
                     )
-                yield line, _id_of({"id": row[place]}, f"{source}, line {line}")
+                yield line, _id_of(dict(zip(header, row, strict=True)), f"{source}, line {line}")
             elif any(map(str.strip, row)):
-                place, width = row.index("id"), len(row)
+                place, width, header = row.index("id"), len(row), row
             line = before + reader.line_num + 1
     except csv.Error:
         raise BadInput(f"{source}, line {line}: not CSV; nothing was changed", hint=_HINT) from None
@@ -186,4 +186,17 @@ def _id_of(item: object, place: str) -> str:
     name = read_name(identity) if isinstance(identity, str) else None
     if name is None or name.kind is not Kind.ID:
         raise BadInput(f"{place}: no id; nothing was changed", hint=_HINT)
+    if isinstance(item, dict) and not _consistent(item.get("code"), item.get("mask")):
+        raise BadInput(
+            f"{place}: code and mask are not of one code; nothing was changed",
+            hint="perhaps one column was sorted without the others; name the codes alone instead",
+        )
     return name.value
+
+
+def _consistent(code: object, shown: object) -> bool:
+    """Tell whether a row's code has the row's mask, as far as it has both."""
+    if not isinstance(code, str) or not isinstance(shown, str):
+        return True
+    found = read_name(code)
+    return found is None or found.kind is not Kind.CODE or found.label == shown

@@ -63,6 +63,7 @@ def _settled(
     run, batch = job.run, found.batch
     with job.opened(writing=True) as store, withdrawn(delivery, run):
         _same_place(found, store)
+        run.record.request_id = batch.request_id if store.named else None
         batches = Batches(store, lambda made: delivery.keep(made, store))
         run.gate.admit(store.session, batch.count)
         batches.begin(batch.request_id)

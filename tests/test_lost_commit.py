@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ from batches import BOTH_WAYS, check_paired, line, stored
 from faults.aftermath import blind, pending_of
 from incall import call
 from lossy import Cut, lossy
-from waiting import await_gone
+from tool import TIMEOUT
+from waiting import await_gone, read_until
 
 from invite_admin import settle
 from invite_admin.cli import run
@@ -99,6 +101,33 @@ def test_a_commit_that_hangs(
     await_gone(database)
     assert 0 == invite("generate", "--resume", str(pending_of(path))).exit_code
     assert (9, True) == (stored(database), path.exists())
+
+
+@pytest.mark.parametrize("to_file", [True, False], ids=["file", "output"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_stopped_while_it_looks(
+    invite: Invite, database: Database, number: int, code: int, *, to_file: bool
+) -> None:
+    """Who does not wait for the verdict is told what settles it."""
+    path = invite.folder / "codes.json"
+    where = ("--output", str(path)) if to_file else ("--format", "json")
+    with lossy(database.url("admin_runtime"), Cut.LATE, 6) as wire:
+        url = {"INVITE_DATABASE_URL": wire.url}
+        with invite.start(*line(9, 1, *where), env=url) as process:
+            assert process.stderr is not None
+            read_until(process.stderr.fileno(), b"waiting for it, at most")
+            process.send_signal(number)
+            _, said = process.communicate(timeout=TIMEOUT)
+    told, hint = said.decode().splitlines()[-2:]
+    assert code == process.returncode
+    assert told.startswith("invite: stopped: stopped by ")
+    assert told.endswith("; whether the batch was stored is not known")
+    await_gone(database)
+    words = shlex.split(hint.removeprefix("hint: do not repeat it; run "))
+    assert (to_file, not to_file) == ("--resume" in words, "--created-since" in words)
+    settled = invite(*words[1:], *(() if to_file else ("--format", "json")))
+    assert (0, 9) == (settled.exit_code, stored(database)), settled.stderr
+    assert path.exists() if to_file else 9 == len(settled.json)
 
 
 @ARRIVES

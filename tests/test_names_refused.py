@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -89,6 +90,25 @@ def test_csv_rows_of_another_width(path: Path, row: Sequence[str]) -> None:
     """A row that was cut short, or is of another table, is refused and not guessed at."""
     message = refusal(path, table([["id", "code"], [TWO, CODE], row]))
     assert "FILE, line 3: cut short, or no row of this table; nothing was changed" == message
+
+
+OTHERS: Final = ("JYOTISH-FAKE-ZZZZ", "JYOTISH-****-ZZZZ")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+@pytest.mark.parametrize("shown", [(CODE, OTHERS[1]), (OTHERS[0], MASK), (CODE.lower(), "x")])
+def test_rows_that_contradict_themselves(path: Path, form: str, shown: tuple[str, str]) -> None:
+    """Where a column was sorted alone, an id would choose another code than the one beside it."""
+    rows = [(ONE, CODE, MASK), (TWO, *shown)]
+    objects = [dict(zip(("id", "code", "mask"), row, strict=True)) for row in rows]
+    text = {
+        "csv": table([["id", "code", "mask"], *map(list, rows)]),
+        "json": json.dumps(objects, indent=1),
+        "jsonl": "\n".join(map(json.dumps, objects)),
+    }[form]
+    line = {"csv": 3, "json": 7, "jsonl": 2}[form]
+    told = f"FILE, line {line}: code and mask are not of one code; nothing was changed"
+    assert told == refusal(path, text)
 
 
 @pytest.mark.parametrize(

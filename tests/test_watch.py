@@ -106,6 +106,24 @@ def test_it_begins_now_or_since(invite: Invite, database: Database) -> None:
         assert [(new.id, "new")] == [(row["id"], row["note"]) for row in lines_of(process, new.id)]
 
 
+def test_a_redemption_is_one_line(invite: Invite, database: Database) -> None:
+    """Whatever a person put into an address, csv does not get another line of it."""
+    address = "a@example.com\nx,JYOTISH-****-FAKE,1,x,b@example.com"
+    user = database.value("select id::text from auth.users where email = %s", [TESTERS[0]])
+    made = stock.make(database, note="first\rsecond")
+    with watching(invite, "--format", "csv") as process:
+        change = "update redemption_codes set redeemed_by = %s, redeemed_email = %s, "
+        database.execute(f"{change} redeemed_at = now() where id = %s", [user, address, made.id])
+        assert process.stdout is not None
+        found = read_until(process.stdout.fileno(), b"second")
+        if not found.endswith(b"\n"):
+            found += read_until(process.stdout.fileno(), b"\n")
+    heading, line = found.decode().splitlines()
+    assert (",".join(KEYS), True) == (heading, line.startswith(made.id))
+    assert r"a@example.com\nx,JYOTISH" in line
+    assert r"first\rsecond" in line
+
+
 def test_filters(invite: Invite, database: Database) -> None:
     """A watch is about the redemptions that its filters let pass."""
     with watching(invite, "--note", "friday") as process:

@@ -20,7 +20,7 @@ from invite_admin.watching import Look, Watch
 from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -62,7 +62,10 @@ class Question:
         watch = Watch(self._looks(), interval, pause, run.say)
         watch.begin(self._start)
         run.say(f"watching, a look every {interval} s; Ctrl-C ends it")
-        return Report(columns.REDEEMED, watch.rows())
+        rows = watch.rows()
+        return Report(
+            columns.REDEEMED, map(_in_a_line, rows) if self.job.target.form == "csv" else rows
+        )
 
     def _start(self, now: datetime) -> datetime | None:
         """Return from when on a watch tells, given the server's now; None means from now on.
@@ -95,6 +98,11 @@ class Question:
     def _since(self, store: Store, start: datetime) -> Iterator[Any]:
         wanted = replace(self.wanted, since=start)
         return iter(store.reads.redemptions(wanted, limit=None, oldest_first=True))
+
+
+def _in_a_line(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Show a line break in other people's text as its escape: a redemption is one line."""
+    return tuple(text.visible(cell) if isinstance(cell, str) else cell for cell in row)
 
 
 @click.option("--user", type=params.User(), metavar="EMAIL|ID", help="Only this person's.")

@@ -46,23 +46,24 @@ class Stand:
 
 def live(facts: Facts, settings: Settings, barred: tuple[str, ...] = ()) -> Stand:
     """Take the names out of what a live database says."""
-    names = {facts.login: LOGIN}
-    if settings.write_role and settings.write_role != facts.login:
-        names[settings.write_role] = ROLE
+    names = {facts.outer or facts.login: LOGIN}
+    if settings.write_role:
+        names.setdefault(settings.write_role, ROLE)
 
     def named(role: str) -> str:
         return names.get(role, "ANOTHER_ROLE")
 
     plain = replace(
         facts,
-        login=LOGIN,
+        login=named(facts.login),
         outer=named(facts.outer) if facts.outer else None,
         reachable=frozenset(map(named, facts.reachable)),
         roles=tuple(map(named, facts.roles)),
         sights={(kind, named(role)): sight for (kind, role), sight in facts.sights.items()},
         functions={name: frozenset(map(named, who)) for name, who in facts.functions.items()},
     )
-    return replace(_stand(plain, settings, settings.write_role), barred=barred)
+    role = named(settings.write_role) if settings.write_role else None
+    return replace(_stand(plain, settings, role), barred=barred)
 
 
 def offline(step: int) -> Stand:
@@ -81,7 +82,7 @@ def _stand(facts: Facts, settings: Settings, role: str | None) -> Stand:
         schema=settings.schema,
         table=settings.table,
         actor=ACTOR,
-        write_role=ROLE if role else None,
+        write_role=role,
     )
     return Stand(read_shape(facts, plain), plain)
 
