@@ -77,7 +77,10 @@ def _check(chosen: Chosen, named: Named, *, asks: bool) -> None:
             hint="look first with --dry-run; to be asked, name them by --from-file FILE",
         )
     if asks and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BadInput("without a terminal to ask on, --yes is needed; nothing was changed")
+        raise BadInput(
+            "without a terminal to ask on, --yes is needed; nothing was changed",
+            hint="look first with --dry-run",
+        )
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,10 @@ class _Changing:
             codes += len(group.ids)
             usable.add(group.ids, group.points)
         if not codes:
-            raise NotFound("no code fits these filters; nothing was changed")
+            raise NotFound(
+                "no code fits these filters; nothing was changed",
+                hint="check the spelling, the --status, and whether this is the right database",
+            )
         return Plan(groups, codes, usable, None, extras)
 
     def named(self, store: Store, names: list[Name], extras: dict[str, Any]) -> Plan:

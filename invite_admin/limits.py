@@ -91,7 +91,8 @@ class _Excess:
     def next(self, zone: tzinfo, instead: str) -> str:
         """Say when there is room again, or what to do instead where there never is."""
         if self.wanted > self.limit:
-            return f"{self.name}: more than the limit itself, so {instead}"
+            full = "; and nothing is left now" if self.used >= self.limit else ""
+            return f"{self.name}: more than the limit itself, so {instead}{full}"
         if self.room is None:
             return f"{self.name}: {_FREED.get(self.name, _NEVER)}"
         return f"{self.name}: room from {text.rfc3339(_second_after(self.room), zone)} on"

@@ -117,7 +117,8 @@ def require(path: Path) -> None:
             f"{shown_path(path)} is not there; nothing was done",
             hint=f"{shown_path(made)} is there; a finished batch needs no --resume"
             if made.exists()
-            else None,
+            else f"check name and folder; a run that left neither it nor {shown_path(made)} stored "
+            "nothing",
         )
 
 

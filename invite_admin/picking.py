@@ -82,11 +82,12 @@ class Picker:
         self, fits: Callable[[str], bool], reason: str, grant: str, letters: str = ""
     ) -> Way:
         """Return the block of whoever lacks a GRANT, and policies for these letters as well."""
+        if unset := self._role_to_set(fits):
+            return Way(block=Block.ROLE_UNSET, reason=reason, ask=unset)
         ask = f"ask for: {grant}"
         if all(set(letters) & set(self._sight(role).closed) for role in self._roles()):
             more = _SHOWS if letters == "s" else _OPENS
             ask = f"{ask}; row-level security is on: also for {more}"
-        ask = self._role_to_set(fits) or ask
         return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant)
 
     def _role_to_set(self, fits: Callable[[str], bool]) -> str | None:

@@ -32,6 +32,7 @@ class Block(StrEnum):
     NO_GRANT = "no_grant"
     NO_FUNCTION = "no_function"
     OTHER_FUNCTION = "other_function"
+    ROLE_UNSET = "role_unset"
     NO_ROLE = "no_role"
     ROLE_DENIED = "role_denied"
     HALF_APPLIED = "half_applied"

@@ -10,6 +10,7 @@ import pytest
 from batches import BOTH_WAYS, line, stored
 from databases import make_code
 from gates import crowded
+from hostile import failure
 from limiting import ENOUGH, limits, said
 from stock import PAST, make, snapshot
 from tap import tapped
@@ -158,3 +159,11 @@ def test_before_the_gate_nothing_is_counted(invite: Invite, database: Database) 
     with crowded(database, 2, 4):
         done = invite(*line(101, 7), settings=limits(**ENOUGH))
     assert (8, 0) == (done.exit_code, stored(database))
+
+
+def test_more_than_the_limit_while_it_is_full(invite: Invite, database: Database) -> None:
+    """Asking for less would not do yet, and is not all that is said."""
+    assert 0 == invite(*line(5, 10)).exit_code
+    done = invite(*line(6, 10), settings={"limits": {"points_open": 50}})
+    hint = "hint: points_open: more than the limit itself, so ask for less; and nothing is left now"
+    assert (9, 5, hint) == (done.exit_code, stored(database), failure(done)[1])

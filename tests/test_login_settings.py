@@ -106,6 +106,17 @@ def test_page_where_nothing_can_be_written(
         assert one["hint"].removeprefix("ask for: ") in blocked
 
 
+def test_page_without_the_write_role(invite: Invite) -> None:
+    """Where the settings lack the role that the login may take, no right is asked for."""
+    without = {"write_role": None}
+    _, _, blocked = invite("runbook", settings=without).stdout.partition("## Blocked here")
+    assert 4 == blocked.count("the settings name no `write_role`, and this login may take a role")
+    assert "GRANT" not in blocked
+    assert 'hint: add write_role = "service_role" to the settings' in (
+        invite("check", settings=without).stderr
+    )
+
+
 def test_quoted_identifiers(invite: Invite, database: Database) -> None:
     """A login whose sessions quote every name finds the functions all the same."""
     alter(database, "set quote_all_identifiers = on")
