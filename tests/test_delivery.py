@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from batches import BOTH_WAYS, check_nothing, line, stored
 from forks import CLOSED
+from waiting import read_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,18 +128,24 @@ def typed(invite: Invite, printed: str, login: str) -> int:
     words = shlex.split(printed)
     assert "invite" == words[0]
     ours, theirs = os.openpty()
-    with closing(open(ours, "wb", buffering=0)) as keyboard, open(theirs, "rb") as terminal:  # noqa: PTH123
-        keyboard.write(b"y\n")
-        return subprocess.run(
+    with (
+        closing(open(ours, "r+b", buffering=0)) as keyboard,  # noqa: PTH123 - a descriptor
+        open(theirs, "rb") as terminal,  # noqa: PTH123 - likewise
+        subprocess.Popen(
             ["/bin/sh", "-c", printed],
             cwd=invite.folder,
             env=invite.prepare(login=login) | {"PATH": SCRIPTS},
             stdin=terminal,
             stdout=subprocess.DEVNULL,
             stderr=terminal,
-            timeout=BOUND,
-            check=False,
-        ).returncode
+        ) as process,
+    ):
+        try:
+            read_until(keyboard.fileno(), b"[y/N]")
+            keyboard.write(b"y\n")
+            return process.wait(BOUND)
+        finally:
+            process.kill()
 
 
 @BOTH_WAYS
