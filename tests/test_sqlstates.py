@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from batches import line
 from hostile import SERVER_TEXT, failure, turn_on
-from stock import BOTH_WAYS, make, outcomes, snapshot
+from stock import BOTH_WAYS, make, make_many, outcomes, snapshot
 
 if TYPE_CHECKING:
     from databases import Database
@@ -136,15 +137,24 @@ def test_table_locked_for_reading(database: Database, invite: Invite, command: t
     assert failure(done)[0].startswith("busy: a row or the table stayed locked longer")
 
 
-@pytest.mark.parametrize("command", ["list", "stats"])
-def test_statement_timeout(database: Database, invite: Invite, command: str) -> None:
+SLOW: Final = """
+create function slow() returns trigger language plpgsql as $$
+begin perform pg_sleep(9); return new; end $$;
+create trigger slow before insert or update on redemption_codes
+for each row execute function slow()
+"""
+
+
+@pytest.mark.parametrize("command", [line(2), ["revoke", "--points", "10", "--yes"]])
+def test_statement_timeout(database: Database, invite: Invite, command: list[str]) -> None:
     """A statement that takes longer than the settings allow ends with exit 7."""
-    with database.connect() as connection:
-        connection.execute("begin")
-        connection.execute("lock table public.redemption_codes in access exclusive mode")
-        done = invite(command, settings={"timeouts": {"lock": 60, "statement": 1}})
+    make_many(database, 2)
+    before = snapshot(database)
+    database.execute(SLOW)
+    done = invite(*command, settings={"timeouts": {"statement": 1}})
+    assert before == snapshot(database)
     assert UNAVAILABLE == done.exit_code
-    line, hint = failure(done)
-    assert line.startswith("unavailable: the statement took longer than allowed")
+    told, hint = failure(done)
+    assert told.startswith("unavailable: the statement took longer than allowed")
     assert "hint: [timeouts] statement in the settings is the bound" == hint
     assert SERVER_TEXT not in done.stderr
