@@ -167,7 +167,7 @@ def _failure(arguments: Sequence[str], call: Call) -> errors.InviteError | None:
     except click.UsageError as error:
         from invite_admin.refusals import reworded  # noqa: PLC0415 - not for the help
 
-        return reworded(error, cli)
+        return reworded(error, cli, call.run.record.command if call.run else None)
     except (click.Abort, KeyboardInterrupt, errors.TerminationSignal) as stop:
         return errors.stopped(stop, "nothing was changed")
     except OSError as error:  # the help, for one, could not be written

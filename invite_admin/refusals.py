@@ -8,9 +8,18 @@ from invite_admin import errors
 from invite_admin.paths import Refusal
 
 
-def reworded(error: click.UsageError, root: click.Group) -> errors.BadInput:
-    """Say Click's refusal in one line that never repeats what was typed: it may be a code."""
-    path = error.ctx.command_path if error.ctx else "invite"
+def reworded(
+    error: click.UsageError, root: click.Group, command: str | None = None
+) -> errors.BadInput:
+    """Say Click's refusal in one line that never repeats what was typed: it may be a code.
+
+    Args:
+        error: What Click says.
+        root: The whole command line.
+        command: The command that was understood; None where none was.
+    """
+    # An option without its value comes without a context.
+    path = error.ctx.command_path if error.ctx else " ".join(filter(None, ("invite", command)))
     hint = f"run `{path} --help`"
     if isinstance(error, click.NoSuchOption):
         return _of_option(error, root, path, hint)

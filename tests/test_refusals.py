@@ -114,9 +114,9 @@ def test_nothing_typed_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "--zzz"], "`invite list` has no such option", "run `invite list --help`"),
         (["list", "-zzz"], "`invite list` has no such option", "run `invite list --help`"),
         (["--zzz"], "`invite` has no such option", "run `invite --help`"),
-        (["list", "--limit"], "--limit needs a value", "run `invite --help`"),
+        (["list", "--limit"], "--limit needs a value", "run `invite list --help`"),
         (["--config"], "--config needs a value", "run `invite --help`"),
-        (["revoke", "--yes=1"], "--yes takes no value", "run `invite --help`"),
+        (["revoke", "--yes=1"], "--yes takes no value", "run `invite revoke --help`"),
         (["generate", "--points", "1"], "--count is missing", "run `invite generate --help`"),
         (
             ["check", "x"],

@@ -127,8 +127,8 @@ def _voiding(run: Run, store: Store, batch: Batch, chosen: tuple[str, ...]) -> l
     return ["to void the whole batch:", f"  {line}"]
 
 
-@click.option("--count", type=params.COUNT, help="How many codes.")
-@click.option("--points", type=params.POINTS, help="Points each code gives.")
+@click.option("--count", type=params.COUNT, help="How many codes; a new batch needs it.")
+@click.option("--points", type=params.POINTS, help="Points each code gives; a new batch needs it.")
 @click.option(
     "--expires",
     type=params.Expiry(),
