@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
 from invite_admin.bounds import TimeUp, bounded
-from invite_admin.errors import NOTHING_CHANGED, Failed, InviteError
+from invite_admin.errors import Failed, InviteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,8 +146,7 @@ def cut_short(error: InviteError, sink: Sink) -> InviteError:
     """Say of a result that ended too early that its reader was given a part of it."""
     if not isinstance(sink, StandardOutput) or not sink.begun or INCOMPLETE in error.message:
         return error
-    why = error.message.replace(NOTHING_CHANGED, INCOMPLETE)
-    return type(error)(why if INCOMPLETE in why else f"{why}; {INCOMPLETE}", hint=error.hint)
+    return type(error)(f"{error.reason}; {INCOMPLETE}", hint=error.hint)
 
 
 def give_up(stream: TextIO) -> None:

@@ -56,7 +56,8 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
                "run the command again")),
     ("55", (errors.Conflict, "a code is not in the state that the change needs", None)),
     ("57014", (errors.Unavailable, "the statement took longer than allowed, or was cancelled",
-               "[timeouts] statement in the settings is the bound")),
+               ("[timeouts] statement in the settings is the bound; before it, somebody "
+               "cancelled the statement"))),
     ("57", (errors.Unavailable, "the server ended the connection", ("run the command again once "
             "the server is back"))),
     ("08", (errors.Unavailable, "the connection to the server was lost", ("run the command again "
