@@ -172,7 +172,8 @@ class Tally:
         if not bad:
             return None
         codes = text.counted(bad.total(), "named code")
-        return Conflict(f"{codes} not {self.verb.done}: {_listed(bad)}")
+        again = "run the command again for what is busy" if Outcome.BUSY in bad else None
+        return Conflict(f"{codes} not {self.verb.done}: {_listed(bad)}", hint=again)
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,11 @@ def expiry(run: Run, now: datetime, when: When | None) -> datetime | None:
         return None
     found = when.at(now, "the expiry")
     shown = text.rfc3339(found, run.preferences.timezone)
+    told = f"through {when.day}, until {shown}" if when.day else shown
     if found <= now:
         raise BadInput(
-            f"the expiry {shown} is not in the future; nothing was changed",
+            f"the expiry ({told}) is not in the future; nothing was changed",
             hint=f"the server's clock says {text.rfc3339(now, run.preferences.timezone)}",
         )
-    run.say(f"expires: through {when.day}, until {shown}" if when.day else f"expires: {shown}")
+    run.say(f"expires: {told}")
     return found

@@ -11,13 +11,15 @@ import secrets
 import unicodedata
 from dataclasses import dataclass, field
 from enum import Enum
+from string import ascii_uppercase, digits
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PREFIX = "JYOTISH"
-ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # 32 symbols; no I, O, 0, 1
+ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # 32 symbols
+ABSENT = sorted(set(ascii_uppercase + digits).difference(ALPHABET))  # too like others in print
 GROUP = 4
 BITS = 2 * GROUP * 5  # 32 symbols are 5 bits each
 LENGTH = len(PREFIX) + 2 * (1 + GROUP)
@@ -77,12 +79,14 @@ class Name:
         label: What may be shown of it: the mask, or the id.
         folded: True where the text had to be folded further than the application folds it, so
             that the application would refuse it as it was typed.
+        foreign: True where it has a symbol that no code has, such as 0.
     """
 
     kind: Kind
     value: str = field(repr=False)
     label: str
     folded: bool = False
+    foreign: bool = False
 
 
 def mint(count: int) -> Secrets:
@@ -148,7 +152,13 @@ def read_name(text: str) -> Name | None:
         return None
     folded = _AROUND.sub("", _fold(text))
     if _CODE.fullmatch(folded):
-        return Name(Kind.CODE, digest(folded), mask(folded), folded != _as_the_application(text))
+        return Name(
+            Kind.CODE,
+            digest(folded),
+            mask(folded),
+            folded=folded != _as_the_application(text),
+            foreign=not set(ABSENT).isdisjoint(folded[len(PREFIX) :]),
+        )
     if _MASK.fullmatch(folded):
         return Name(Kind.MASK, folded, folded)
     if match := _ID.fullmatch(folded):

@@ -33,7 +33,7 @@ class InviteError(Exception):
 
 
 class Failed(InviteError):
-    """What has no rule of its own, or a result that could not be written."""
+    """What has no rule of its own, an unwritable result, a check that did not pass."""
 
 
 class BadInput(InviteError):
@@ -51,7 +51,7 @@ class NotFound(InviteError):
 
 
 class Conflict(InviteError):
-    """A named code or a request id is not in the state that the command needs, or not there."""
+    """A named code is busy, gone or in another state than needed; a request id was used."""
 
     exit_code = 4
     word = "conflict"

@@ -63,6 +63,12 @@ class ToFile:
     def __iter__(self) -> Iterator[Piece]:
         return iter(self._writing())
 
+    @property
+    def made(self) -> str:
+        """Say whether something has the file's name already."""
+        there = files.taken(self._path)
+        return f"{shown_path(self._path)} is there" if there else "no file was made of them"
+
     def keep(self, batch: Batch, store: Store) -> Keeper:
         """Begin the pending file.
 

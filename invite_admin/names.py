@@ -48,7 +48,7 @@ def read_stdin(say: Callable[[str], None], wanted: str = SEVERAL) -> list[Name]:
         BadInput: As for a file.
     """
     if sys.stdin.isatty():
-        say(f"paste {wanted}; then press Enter, and Ctrl-D on a line of its own")
+        say(f"paste {wanted}; then Enter, and Ctrl-D on its own line")
     return read_file(None)
 
 

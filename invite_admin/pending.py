@@ -117,8 +117,8 @@ def require(path: Path) -> None:
             f"{shown_path(path)} is not there; nothing was done",
             hint=f"{shown_path(made)} is there; a finished batch needs no --resume"
             if made.exists()
-            else f"check name and folder; a run that left neither it nor {shown_path(made)} stored "
-            "nothing",
+            else f"check name and folder; a run that has ended and left neither it nor "
+            f"{shown_path(made)} stored nothing",
         )
 
 

@@ -65,7 +65,7 @@ class Wanted:
         already = f"{text.counted(count, 'code')} already{gone}, {self._end(run, made[0])}"
         raise Conflict(
             f"that request id made {already}; "
-            "their text cannot be shown again, but for a FILE.pending that was left; "
+            "their text cannot be shown again, unless a FILE.pending of it is left; "
             "nothing was made",
             hint=f"{shows} shows them; {run.command_line('revoke', *chosen)} voids them",
         )

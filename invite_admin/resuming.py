@@ -72,7 +72,7 @@ def _settled(
             raise _unclear(batch, store, batches, run)
         if stored:
             chosen = batches.choice(batch.request_id, batch.created_at)
-            _take(found, store, run, chosen, delivery.kept)
+            _take(found, store, run, chosen, delivery)
             return report_of(run, store, batch, chosen)
         run.say(f"the batch is not stored; its codes lie in {shown_path(delivery.kept)}")
         _still_allowed(found, store, run)
@@ -101,15 +101,14 @@ def _settling(run: Run, made_at: datetime | None) -> str:
     """Name what shows whether the codes of a damaged file are stored, and what voids them."""
     if made_at is None:
         lists = run.command_line("list", "--created-since", "1d", "--format", "csv")
-        return f"{lists} shows what was made of late: void what is this batch, then remove the file"
-    lists, voids = (
-        run.command_line(verb, *text.made_at(made_at), "--format", "csv")
-        for verb in ("list", "revoke")
-    )
-    return (
-        f"{lists} shows its codes if they are stored, and {voids} voids them; if not, remove the "
-        "file, and generate the batch anew"
-    )
+        return (
+            "a run that was killed so early stored nothing: remove the file, and generate anew; "
+            f"if it was cut later, {lists} has its codes among all that were made of late"
+        )
+    for what, verb in (("whether its codes are stored", "list"), ("to void them", "revoke")):
+        run.say(f"{what}:")
+        run.say(f"  {run.command_line(verb, *text.made_at(made_at), '--format', 'csv')}")
+    return "where that list has none, nothing is stored: remove the file, and generate anew"
 
 
 def _final(path: Path) -> Path:
@@ -184,7 +183,7 @@ def _unclear(batch: Batch, store: Store, batches: Batches, run: Run) -> Conflict
 
 
 def _take(
-    found: Pending, store: Store, run: Run, chosen: tuple[str, ...], kept: Path | None
+    found: Pending, store: Store, run: Run, chosen: tuple[str, ...], delivery: ToFile
 ) -> None:
     """Take a batch that is stored, unless some of its codes cannot be redeemed any more."""
     from invite_admin.store.proof import standing  # noqa: PLC0415 - heavy
@@ -204,8 +203,8 @@ def _take(
     if listed:
         raise Conflict(
             f"the batch was stored, and not all its codes are good any more: {listed}; "
-            "no file was made of them",
-            hint=f"{shown_path(kept)} keeps them all until you remove it; "
+            f"{delivery.made}",
+            hint=f"{shown_path(delivery.kept)} keeps them all until you remove it; "
             f"{run.command_line('list', *chosen, *output.telling(found.batch.count))} "
             "shows what became of them",
         )

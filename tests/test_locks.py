@@ -54,6 +54,8 @@ def test_redemption_in_flight(
         done = invite("revoke", *names, *options, login=login, settings=ONE_SECOND)
     assert (8 if by_filter else 4) == done.exit_code, done.stderr
     assert dict.fromkeys(others, "revoked") | {code.id: "busy"} == by_id(done.json)
+    again = "run the command again" if by_filter else "run the command again for what is busy"
+    assert f"\nhint: {again}\n" in done.stderr
     assert [f"{WAITS} 1 s"] == [line for line in done.stderr.splitlines() if WAITS in line]
     assert others == revoked(database)
     assert "already_redeemed" == database.redeem(code.code)

@@ -143,6 +143,11 @@ def test_nothing_typed_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
             "code is missing",
             "run `invite sandbox redeem --help`",
         ),
+        (
+            ["sandbox", "redeem", "JYOTISH\u2013FAKE\u2013FAKE", "--as", "a@b"],
+            "the application refuses this code as it was typed; nothing was redeemed",
+            "type it as JYOTISH-XXXX-XXXX, with plain hyphens and letters, and nothing else",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

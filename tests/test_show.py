@@ -61,20 +61,20 @@ def test_pasted_on_a_terminal(invite: Invite, database: Database) -> None:
     """Whoever is waited for is told what to do, so that no paste ends up in the shell."""
     made = stock.make(database)
     with terminal(invite, "show", "-", "--format", "json") as screen:
-        told = screen.read("line of its own")
+        told = screen.read("its own line")
         screen.press(f"{made.code}\n\x04")
         done = screen.end()
-    assert "paste codes, ids or masks, one a line; then press Enter, and Ctrl-D on a" in told
+    assert "paste codes, ids or masks, one a line; then Enter, and Ctrl-D on its own line" in told
     assert (0, made.id) == (done.exit_code, done.json[0]["id"]), done.stderr
 
 
 def test_the_one_code_that_a_tester_redeems(invite: Invite) -> None:
     """What redeems asks for a code's whole text, and for nothing that it would refuse."""
     with terminal(invite, "sandbox", "redeem", "-", "--as", TESTERS[0]) as screen:
-        told = screen.read("line of its own")
+        told = screen.read("its own line")
         screen.press("JYOTISH-****-FAKE\n\x04")
         done = screen.end()
-    assert "paste the code; then press Enter" in told
+    assert "paste the code; then Enter" in told
     refused = "bad input: one invite code is needed, its whole text"
     assert (2, refused) == (done.exit_code, failure(done)[0])
 
@@ -210,6 +210,23 @@ def test_unknown(invite: Invite, database: Database) -> None:
     assert "JYOTISH-FAKE-FAKE" not in done.stdout + done.stderr
     both = invite("show", *unknown, made.id, "--format", "json")
     assert (0, 4) == (both.exit_code, len(both.json))
+
+
+@pytest.mark.parametrize(
+    ("code", "misread"),
+    [
+        ("JYOTISH-FAKE-FAKE", False),
+        ("JYOTISH-FAKE-FAK0", True),
+        ("JYOTISH-F1KE-FAKE", True),
+        ("JYOTISH-FAKE-OAKE", True),
+        ("JYOTISH-IAKE-FAKE", True),
+    ],
+)
+def test_misread(invite: Invite, database: Database, code: str, *, misread: bool) -> None:
+    """A code with a symbol that no code has is not there because it was misread, and told so."""
+    there = put(database, "K7QZ")
+    told = "no such code in this table; it was misread, for no code has 0, 1, I, O"
+    assert (told if misread else told.partition(";")[0]) == reasons(invite, code, there)[0]
 
 
 FOLDED: Final = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from invite_admin import columns, sandbox, text
-from invite_admin.codes import Kind
+from invite_admin.codes import FORM, Kind
 from invite_admin.errors import BadInput, Conflict, NotFound
 from invite_admin.names import STDIN, read_arguments, read_stdin
 from invite_admin.options import report_options
@@ -60,7 +60,8 @@ def status(run: Run, target: Target) -> None:
     type=click.Choice(["1", "2", "3"]),
     default="3",
     show_default=True,
-    help="1 base, 2 with revoked_at, 3 with audit log and admin functions.",
+    help="1 base, 2 with revoked_at, which only the owner may set, 3 with audit log and admin "
+    "functions.",
 )
 @click.pass_obj
 def reset(run: Run, step: str) -> None:
@@ -105,6 +106,11 @@ def redeem(run: Run, code: str, email: str, target: Target) -> None:
     names = read_stdin(run.say, "the code") if code == STDIN else read_arguments([code])
     if len(names) != 1 or names[0].kind is not Kind.CODE:
         raise BadInput("one invite code is needed, its whole text")
+    if names[0].folded:
+        raise BadInput(
+            "the application refuses this code as it was typed; nothing was redeemed",
+            hint=f"type it as {FORM}, with plain hyphens and letters, and nothing else",
+        )
     with run.stoppable():
         sandbox.open_sandbox(run.say)
         result = sandbox.redeem(names[0].value, email)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from invite_admin import columns, text
-from invite_admin.codes import Kind
+from invite_admin.codes import ABSENT, Kind
 from invite_admin.errors import BadInput, NotFound
 from invite_admin.job import Job
 from invite_admin.model import Capability, Row, Status
@@ -29,6 +29,8 @@ _NEEDS = (Capability.READ,)
 _ODD_DASHES = (
     "; as it was typed the application refuses it: it must be typed with plain hyphens and letters"
 )
+_NONE = "no such code in this table"
+_MISREAD = f"; it was misread, for no code has {', '.join(ABSENT)}"
 
 
 @click.pass_obj
@@ -76,7 +78,7 @@ def _rows(
         if not fit.rows:
             label = fit.name.label if fit.name.kind is not Kind.ID else None
             blank = [None] * (len(columns.CODE) - 2)
-            yield (None, label, *blank, position, "no such code in this table")
+            yield (None, label, *blank, position, _NONE + _MISREAD * fit.name.foreign)
 
 
 def explain(row: Row, people: Mapping[str, str], now: datetime, zone: tzinfo) -> str:

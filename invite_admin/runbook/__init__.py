@@ -126,7 +126,9 @@ class _Writer:
     def _bullet(self, what: str, why: str) -> str:
         """Say what is blocked and why, by the texts' own words."""
         texts = page()
-        return f"- **{self._say(texts['capability'][what])}**: {self._say(texts['block'][why])}"
+        return self._say(texts["bullet"]).format(
+            what=self._say(texts["capability"][what]), why=self._say(texts["block"][why])
+        )
 
     def _applies(self, item: Mapping[str, Any]) -> bool:
         ways = self._shape.ways

@@ -24,6 +24,7 @@ from faults.aftermath import (
     resumed,
 )
 from faults.tally import TALLY, times
+from hostile import failure
 from lossy import Cut, lossy
 from tap import tapped
 from waiting import await_gone, until
@@ -297,6 +298,18 @@ def test_not_good_any_more(
     assert (4, False, True) == (done.exit_code, path.exists(), pending_of(path).exists())
     assert f"not all its codes are good any more: {CODES} {told}; no file was made" in done.stderr
     assert before == database.rows("select * from public.redemption_codes order by id")
+
+
+@pytest.mark.usefixtures("database")
+def test_voided_with_its_file_made(invite: Invite) -> None:
+    """Of a batch that was voided, a file that was made already is not called absent."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", ("invite_admin.pending:remove", "before", "die"))
+    assert 0 == invite("revoke", "--points", "7", "--yes").exit_code
+    done = resumed(invite, path, "admin_runtime")
+    assert (4, True, True) == (done.exit_code, path.exists(), pending_of(path).exists())
+    told = f"not all its codes are good any more: {CODES} revoked; {path} is there"
+    assert told in failure(done)[0]
 
 
 @BOTH_WAYS
