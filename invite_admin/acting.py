@@ -105,6 +105,7 @@ class Acting:
             summary=summary,
             verdict=tally.verdict(by_filter=by_filter),
             counts={str(outcome): count for outcome, count in tally.lines.items()},
+            changed=tally.codes[self._act.verb.done],
         )
 
     def _by_filter(

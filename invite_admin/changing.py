@@ -167,8 +167,7 @@ class _Changing:
         usable, verb = plan.usable, self.act.verb
         shown = Report(columns.CODE, [astuple(row) for row in first])
         style = output.Style(self.run.preferences.timezone)
-        for line in output.draw(shown, "table", style).splitlines():
-            self.run.say(line)
+        self.run.say(*output.draw(shown, "table", style).splitlines())
         if usable.count > len(first):
             self.run.say(f"  and {usable.count - len(first):,} more")
         if plan.left:

@@ -123,8 +123,7 @@ class Job:
             delivered = "delivered and "
         finally:
             stored, *rest = report.summary()
-            for line in (f"{delivered}{stored}", *rest):
-                self.run.say(line)
+            self.run.say(f"{delivered}{stored}", *rest)
 
     def _deliver(
         self, make: Callable[[Store, Batches], Report | None], delivery: Delivery
@@ -183,7 +182,7 @@ class Job:
                 )
             except errors.OutcomeUnknown:
                 raise self.commits.unknown(f"{self.looked_up}: all or nothing was done") from None
-            self.run.truth = "the changes are stored"
+            self.run.truth = "the changes are stored" if report.changed else NOTHING_CHANGED
             self.run.record.counts = dict(report.counts)
             return report
 
@@ -194,10 +193,10 @@ class Job:
                 output.emit(report, self.target.form, sink, style)
         except (sinks.ReaderLeft, errors.InviteError) as error:
             why = error.reason if isinstance(error, errors.InviteError) else "its reader left"
-            raise errors.Failed(
-                f"{self.run.truth}, but the report could not be written: {why}",
-                hint=self.looked_up,
-            ) from None
+            self.run.say(*report.summary())
+            what = "" if why.startswith(sinks.UNWRITTEN) else f"{sinks.UNWRITTEN}: "
+            told = f"{self.run.truth}; {what}{why}"
+            raise errors.Failed(told, hint=self.looked_up) from None
         self._close(report)
 
     @contextmanager
@@ -231,8 +230,8 @@ class Job:
         try:
             shape = look(session, self.run.settings)
         finally:
-            for line in () if again else whereabouts(place, shape, self.needs):
-                self.run.say(line)
+            if not again:
+                self.run.say(*whereabouts(place, shape, self.needs))
         return shape
 
     def _close(self, report: Report) -> None:
@@ -242,7 +241,6 @@ class Job:
 
     def conclude(self, report: Report) -> None:
         """Say what a person should know, and end with the report's verdict."""
-        for line in report.summary():
-            self.run.say(line)
+        self.run.say(*report.summary())
         if report.verdict:
             raise report.verdict

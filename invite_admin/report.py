@@ -96,7 +96,8 @@ class Report:
         verdict: The failure to end with all the same, once everything was written; None where
             all is well.
         batch: The codes that it delivers; None where it delivers none.
-        counts: How many codes had which outcome; empty where nothing was changed.
+        counts: How many codes had which outcome; empty where the command changes none.
+        changed: How many codes were changed.
         export: Has the server write the same rows; None where only Python can.
         shared: Values of the last columns, where every row has the same; ``rows`` then has the
             others only, as ids, codes and masks, which every format writes as they are.
@@ -110,6 +111,7 @@ class Report:
     verdict: InviteError | None = None
     batch: Batch | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    changed: int = 0
     shared: tuple[Any, ...] = ()
     export: Export | None = None
 

@@ -44,7 +44,9 @@ def retried(
     def told(state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         pause = state.next_action.sleep if state.next_action else 0.0
-        say(f"{error}; trying again in {pause:.1f} s")
+        # What is true of the codes the last failure says; after a lost COMMIT this one cannot.
+        why = error.reason if isinstance(error, InviteError) else error
+        say(f"{why}; trying again in {pause:.1f} s")
 
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(again),

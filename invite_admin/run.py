@@ -94,10 +94,11 @@ class Run:
         named = ["--config", str(self.config)] if self.config else []
         return shlex.join(["invite", *named, *(["--sandbox"] if self.sandbox else []), *words])
 
-    def say(self, line: str) -> None:
+    def say(self, *lines: str) -> None:
         """Tell a person something on standard error; never fails."""
         self.draw("")
-        self._write(text.visible(line) + "\n")
+        for line in lines:
+            self._write(text.visible(line) + "\n")
 
     def draw(self, line: str) -> None:
         """Draw a line in the place of the one drawn before; an empty one leaves none."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 A_WRITE = 4_096  # bytes, which a pipe takes as a whole
 HELD_BACK = 65_536  # bytes gathered before they are written
 INCOMPLETE = "the result is incomplete"
+UNWRITTEN = "the result could not be written"
 IDLE = "[timeouts] idle in the settings is the bound"
 LIMITED = "others wait while a batch is counted against a limit; write it to a file by --output"
 LIMITED_PATIENCE = 5  # seconds in which a reader must take something meanwhile
@@ -135,7 +136,7 @@ class StandardOutput:
 
     def _failure(self, error: OSError | TimeUp) -> Failed:
         if isinstance(error, OSError):
-            return Failed(f"the result could not be written: {error.strerror}")
+            return Failed(f"{UNWRITTEN}: {error.strerror}")
         return Failed(
             f"the reader of standard output took nothing for {self._patience:g} s; {INCOMPLETE}",
             hint=self._bound,

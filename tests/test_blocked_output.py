@@ -62,13 +62,31 @@ def test_a_change_that_cannot_be_told(database: Database, invite: Invite, how: s
         done = invite(*same, "revoke", *chosen, "--yes", stdout=full.fileno())
     told, hint = failure(done)
     assert (1, set(ids)) == (done.exit_code, revoked(database))
-    assert told.startswith("failed: the changes are stored, but the report could not be written: ")
+    assert told.startswith("failed: the changes are stored; the result could not be written: ")
+    assert "revoked: 3 codes worth 30 points\nrequest id invite-" in done.stderr
     if how == "by name":
         assert "hint: the same command again shows each code's outcome" == hint
         return
     assert f"hint: invite {' '.join(same)} list shows the codes as they are" == hint
     listed = invite(*same, "list", "--format", "json").json
     assert ["revoked"] * 3 == [row["status"] for row in listed]
+
+
+@pytest.mark.parametrize("command", ["revoke", "update"])
+def test_no_change_that_cannot_be_told(database: Database, invite: Invite, command: str) -> None:
+    """Where nothing was changed, nobody is told that changes are stored."""
+    ids = make_many(database, 3)
+    own = ("--set-note", "same") if command == "update" else ()
+    assert 0 == invite(command, *ids, *own, "--yes").exit_code
+    before = snapshot(database)
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = invite(command, *ids, *own, "--yes", stdout=full.fileno())
+    assert (1, before) == (done.exit_code, snapshot(database))
+    why = "the result could not be written: No space left on device"
+    assert f"failed: nothing was changed; {why}" == failure(done)[0]
+    left = "already_revoked" if command == "revoke" else "unchanged"
+    assert f"\nleft as they are: 3 {left}\n" in done.stderr
+    assert "request id" not in done.stderr
 
 
 def test_a_change_whose_file_appears_meanwhile(database: Database, invite: Invite) -> None:
@@ -83,7 +101,7 @@ def test_a_change_whose_file_appears_meanwhile(database: Database, invite: Invit
             path.write_text("theirs")
         done = running.result()
     told = (
-        "failed: the changes are stored, but the report could not be written: told.csv exists "
+        "failed: the changes are stored; the result could not be written: told.csv exists "
         "already, and a result never overwrites a file"
     )
     assert (1, set(ids), "theirs") == (done.exit_code, revoked(database), path.read_text())

@@ -332,7 +332,7 @@ def test_temporary_file_that_is_cut_off(database: Database, invite: Invite, logi
         _, said = process.communicate(timeout=TIMEOUT)
     assert b'"outcome": "revoked"' in first
     line, hint = said.decode().splitlines()[-2:]
-    stored = "invite: failed: the changes are stored, but the report could not be written"
+    stored = "invite: failed: the changes are stored; the result could not be written"
     assert f"{stored}: a temporary file cannot be read back: it was cut off" == line
     assert "hint: invite list shows the codes as they are" == hint
     assert (1, set(ids)) == (process.returncode, revoked(database))

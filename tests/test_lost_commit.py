@@ -66,6 +66,7 @@ def test_second_look(invite: Invite, database: Database, cut: Cut) -> None:
     is_stored = cut is Cut.ANSWER
     assert (int(not is_stored), 50 * is_stored) == (done.exit_code, stored(database)), done.stderr
     assert 3 == done.stderr.count("trying again in")
+    assert "nothing was changed" not in done.stderr  # what a look cannot know
 
 
 @ARRIVES

@@ -177,7 +177,7 @@ def test_the_wait_is_told_and_bounded(invite: Invite, database: Database) -> Non
         assert (0, 8, "") == (first.result().exit_code, done.exit_code, done.stdout)
     told = "another run with this request id has not ended"
     assert f"{told}; waiting for it, at most 1 s" in done.stderr.splitlines()
-    assert f"busy: {told}; this one changed nothing" == failure(done)[0]
+    assert f"busy: {told}; nothing was changed" == failure(done)[0]
     assert 5 == stored(database)
 
 

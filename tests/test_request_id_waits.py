@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ID: Final = "friday-1"
 BUSY: Final = (
-    "busy: another run with this request id has not ended; this one changed nothing",
+    "busy: another run with this request id has not ended; nothing was changed",
     "hint: run the command again once that run has ended",
 )
 

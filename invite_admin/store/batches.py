@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from invite_admin import locks, text
 from invite_admin.batch import Batch, Held
 from invite_admin.codes import space
-from invite_admin.errors import Busy, Failed, OverLimit
+from invite_admin.errors import NOTHING_CHANGED, Busy, Failed, OverLimit
 from invite_admin.locks import Purpose
 from invite_admin.model import Capability, Filters
 from invite_admin.store.inserts import Inserts
@@ -83,7 +83,7 @@ class Batches:
         session.spoken_of()
         if not locks.wait(session, Purpose.REQUEST, key):
             raise Busy(
-                "another run with this request id has not ended; this one changed nothing",
+                f"another run with this request id has not ended; {NOTHING_CHANGED}",
                 hint="run the command again once that run has ended",
             )
 

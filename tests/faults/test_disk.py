@@ -111,7 +111,7 @@ def test_change_told_to_a_full_disk(invite: Invite, database: Database, disk: Pa
     done = invite("revoke", "--points", "1", "--yes", "--output", str(disk / "list.json"))
     assert (1, [], MUCH) == (done.exit_code, left(disk), len(revoked(database)))
     told = failure(done)[0]
-    assert told.startswith("failed: the changes are stored, but the report could not be written")
+    assert told.startswith("failed: the changes are stored; the result could not be written")
 
 
 @steps(2)

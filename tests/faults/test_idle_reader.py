@@ -75,7 +75,7 @@ def test_revoke(invite: Invite, database: Database) -> None:
         process.wait(TIMEOUT)
         told = process.stderr.read().decode()
     assert (1, set(ids)) == (process.returncode, revoked(database))
-    assert "the changes are stored, but the report could not be written" in told
+    assert "the changes are stored; the result could not be written" in told
 
 
 def test_the_wait_is_told(invite: Invite, database: Database) -> None:
