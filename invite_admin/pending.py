@@ -142,9 +142,8 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
                 raise Damaged(message, _created_at(path))
         codes.source = path if descriptor is None else descriptor
         return _pending(head, codes)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise BadInput(f"{shown}: cannot be read: {reason}; nothing was done") from None
+    except OSError as error:
+        raise BadInput(f"{shown}: cannot be read: {error.strerror}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         message = f"{shown} is no whole pending file; nothing was done"
         raise Damaged(message, _created_at(path)) from None

@@ -103,7 +103,8 @@ def _settling(run: Run, made_at: datetime | None) -> str:
         lists = run.command_line("list", "--created-since", "1d", "--format", "csv")
         return (
             "a run that was killed so early stored nothing: remove the file, and generate anew; "
-            f"if it was cut later, {lists} has its codes among all that were made of late"
+            f"if it was cut later, {lists} has its codes among all that were made in the last "
+            "day; it may have been before"
         )
     for what, verb in (("whether its codes are stored", "list"), ("to void them", "revoke")):
         run.say(f"{what}:")

@@ -105,6 +105,9 @@ def read_when(text: str, meaning: Meaning, zone: tzinfo) -> When:
     raise ValueError(f"is no time this tool reads; give one like {FORMS}")
 
 
+_OF_A_DAY = "means a midnight that {}; add a time of day, such as T12:00"
+
+
 class _LocalTimeError(ValueError):
     """A wall-clock time that the zone does not have exactly once."""
 
@@ -120,7 +123,7 @@ def _span(digits: str, unit: str, meaning: Meaning) -> timedelta:
 def _day(text: str, meaning: Meaning, zone: tzinfo) -> datetime:
     start = datetime.combine(datetime.fromisoformat(text).date(), time())
     whole = meaning in (Meaning.EXPIRY, Meaning.UNTIL)
-    return _local(start + timedelta(days=1) if whole else start, zone)
+    return _local(start + timedelta(days=1) if whole else start, zone, _OF_A_DAY)
 
 
 def _with_offset(naive: datetime, offset: str) -> datetime:
@@ -135,12 +138,12 @@ def _with_offset(naive: datetime, offset: str) -> datetime:
     return aware
 
 
-def _local(naive: datetime, zone: tzinfo) -> datetime:
+def _local(naive: datetime, zone: tzinfo, said: str = "{}; give an offset") -> datetime:
     """Put a wall-clock time into its zone; refuse one that is skipped or comes twice."""
     first, second = naive.replace(tzinfo=zone, fold=0), naive.replace(tzinfo=zone, fold=1)
     if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != naive:
-        raise _LocalTimeError(f"does not exist in {zone} (the clocks skip it); give an offset")
+        raise _LocalTimeError(said.format(f"does not exist in {zone} (the clocks skip it)"))
     if first.utcoffset() != second.utcoffset():
-        raise _LocalTimeError(f"comes twice in {zone} (the clocks go back); give an offset")
+        raise _LocalTimeError(said.format(f"comes twice in {zone} (the clocks go back)"))
     offset = first.utcoffset()
     return first.replace(tzinfo=timezone(offset)) if offset is not None else first

@@ -155,6 +155,9 @@ def test_other_forms(text: str) -> None:
 def test_skipped_times(text: str, meaning: Meaning, zone: str) -> None:
     """A local time that the clocks skip is refused, a whole day and a midnight too."""
     expected = f"does not exist in {zone} (the clocks skip it); give an offset"
+    if "T" not in text:
+        day = f"means a midnight that does not exist in {zone} (the clocks skip it)"
+        expected = f"{day}; add a time of day, such as T12:00"
     assert expected == refusal(text, meaning, ZoneInfo(zone))
 
 
@@ -171,6 +174,13 @@ def test_times_that_come_twice(text: str, zone: str) -> None:
     expected = f"comes twice in {zone} (the clocks go back); give an offset"
     assert expected == refusal(text, EXPIRY, ZoneInfo(zone))
     assert f"{text}:00-03:00" == at(f"{text}-03:00", EXPIRY, ZoneInfo(zone))
+
+
+def test_a_day_that_ends_twice() -> None:
+    """Where the midnight that ends a day comes twice, a time of that day is asked for."""
+    told = "means a midnight that comes twice in America/Havana (the clocks go back)"
+    refused = refusal("2027-11-06", EXPIRY, ZoneInfo("America/Havana"))
+    assert f"{told}; add a time of day, such as T12:00" == refused
 
 
 def test_a_refusal_never_repeats_the_text() -> None:

@@ -205,6 +205,8 @@ def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> 
     emptied = resumed(invite, path, login).stderr
     assert "hint: a run that was killed so early stored nothing: remove the file" in emptied
     lately = "if it was cut later, invite list --created-since 1d --format csv has its codes"
+    pending_of(path).write_bytes(b"\xff" * 400)
+    assert emptied == resumed(invite, path, login).stderr
     assert lately in emptied
 
 
