@@ -97,11 +97,10 @@ def batch_report(run: Run, store: Store, batch: Batch, chosen: tuple[str, ...]) 
 
     def summary() -> list[str]:
         created = text.rfc3339(batch.created_at, run.preferences.timezone)
-        named = f"batch: created at {created}"
+        lines = [f"stored: {worth(batch.count, terms)}", f"batch: created at {created}"]
         if store.named:
-            named += f", request id {batch.request_id}"
-        done = f"stored: {worth(batch.count, terms)}"
-        return [done, named, *_voiding(run, store, batch, chosen)]
+            lines.append(f"request id {batch.request_id}")
+        return [*lines, *_voiding(run, store, batch, chosen)]
 
     shared = (terms.points, terms.expires_at, terms.note)
     return Report(columns.GENERATED, Shown(batch), summary=summary, batch=batch, shared=shared)

@@ -58,13 +58,13 @@ class Samples(Drawing):
         )
 
     def _of_generate(self) -> str:
-        batch = f"batch: created at {NOW}" + (f", {REQUEST}" if self.audited else "")
         return self.lines(
             (Capability.GENERATE,),
             f"expires: {IN_30_DAYS}",
             "written to friday.csv",
             "delivered and stored: 5 codes of 100 points each, 500 points in all",
-            batch,
+            f"batch: created at {NOW}",
+            *([REQUEST] if self.audited else []),
             *self.voiding(),
         )
 
