@@ -254,6 +254,24 @@ def test_two_databases(invite: Invite, database: Database, cluster: Cluster) -> 
         cluster.drop(other)
 
 
+def test_whose_points_stay(invite: Invite, database: Database) -> None:
+    """Only accounts that got points are counted among those on which points stay."""
+    database.execute("delete from public.profiles where id = %s", [database.person(LISTED[3])])
+    done = smoke(invite, "--users", "5")
+    redeemed = "select count(*), count(distinct redeemed_by) from public.redemption_codes"
+    assert (1, [(5, 4)]) == (
+        done.exit_code,
+        database.rows(f"{redeemed} where redeemed_by is not null"),
+    )
+    assert "1 attempt busy or failed: profile_missing" in done.stderr
+    left = done.stdout.partition("What it left behind\n\n")[2].partition("\n\n")[0]
+    assert [
+        "1 test code left unused, voided",
+        "5 points on 4 test accounts: balances belong to the application, and this tool",
+        "never changes them",
+    ] == left.splitlines()
+
+
 @pytest.mark.parametrize(
     ("settings", "env", "message"),
     [

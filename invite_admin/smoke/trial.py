@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from invite_admin import __version__, conninfo, text
@@ -14,7 +14,7 @@ from invite_admin.model import Status
 from invite_admin.settings import USERS_URL_VARIABLE
 from invite_admin.smoke.crowds import run_crowd
 from invite_admin.smoke.guard import guarding
-from invite_admin.smoke.judging import judge
+from invite_admin.smoke.judging import Answer, judge
 from invite_admin.smoke.people import People
 from invite_admin.smoke.pool import Pool
 from invite_admin.smoke.runs import Conditions, Run
@@ -39,11 +39,13 @@ class Trial:
         job: The command.
         stock: Its codes.
         sizes: How many people redeem at once, one crowd after another.
+        winners: The ids of those who got points.
     """
 
     job: Job
     stock: Stock
     sizes: Sequence[int]
+    winners: set[str] = field(default_factory=set)
 
     def run(self) -> Run:
         """Run it.
@@ -57,7 +59,7 @@ class Trial:
             guard.prove(people.pool)
             people.require()
             tiers = [self._crowd(guard, people, accounts[:size]) for size in self.sizes]
-        self._tell(tiers, len(accounts[: max(self.sizes)]))
+        self._tell(tiers)
         return Run(
             began=text.rfc3339(began, run.preferences.timezone),
             conditions=Conditions(
@@ -107,7 +109,8 @@ class Trial:
         rows = self.stock.void(codes)
         spent = sum(row.points for row in rows.values() if row.status is Status.REDEEMED)
         found = judge(attempts, size, POINTS, spent)
-        self._say_odd([a.why for a in attempts if a.answer.value in ("busy", "error")])
+        self.winners.update(a.user for a in attempts if a.answer is Answer.REDEEMED)
+        self._say_odd([a.why for a in attempts if a.answer in (Answer.BUSY, Answer.ERROR)])
         return replace(found, met=not found.misses(self.job.run.settings.smoke.p95_seconds))
 
     def _say_odd(self, reasons: Sequence[str | None]) -> None:
@@ -115,10 +118,10 @@ class Trial:
             tried = text.counted(reasons.count(why), "attempt")
             self.job.run.say(f"{tried} busy or failed: {why}")
 
-    def _tell(self, tiers: Sequence[Tier], accounts: int) -> None:
-        points = sum(tier.points_credited for tier in tiers)
+    def _tell(self, tiers: Sequence[Tier]) -> None:
+        points = text.counted(sum(tier.points_credited for tier in tiers), "point")
         self.stock.left.append(
-            f"{text.counted(points, 'point')} on {text.counted(accounts, 'test account')}: "
+            f"{points} on {text.counted(len(self.winners), 'test account')}: "
             "balances belong to the application, and this tool never changes them"
         )
 
