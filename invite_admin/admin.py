@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from invite_admin.catalogue import AUDIT, WRITTEN, Facts
-from invite_admin.shape import Block, Way
+from invite_admin.catalogue import AUDIT, CODES, IDENTITY, WRITTEN
+from invite_admin.shape import USERS_TABLE, Block, Way
 
 if TYPE_CHECKING:
+    from invite_admin.facts import Facts, Sight
     from invite_admin.settings import Settings
 
 AUDIT_TABLE = "audit.admin_audit_logs"
 REVOKED = ("revoked_at", "revoked_by")
+PEOPLE = ("id", "email", "role", "banned", "ban_expires")
+LOGGED = (
+    *("actor_user_id", "actor_email", "actor_role", "action", "target_type", "target_id"),
+    *("before_value", "after_value", "request_id"),
+)
+_RELATIONS = {CODES: WRITTEN, AUDIT: AUDIT_TABLE, IDENTITY: USERS_TABLE[IDENTITY]}
+_DEEDS = {"s": "read", "i": "insert into", "u": "update"}
 
 
-def unfit(name: str, facts: Facts, settings: Settings, columns: frozenset[str]) -> Way | None:
+def unfit(
+    name: str, facts: Facts, settings: Settings, written: tuple[str, tuple[str, ...]]
+) -> Way | None:
     """Return why a function cannot be used; None where it can.
 
     Args:
         name: The function.
         facts: What the catalogue says.
         settings: Which table is set.
-        columns: The columns that the table has.
+        written: The privilege that the function writes by, as its letter, and on which columns.
     """
     table = f"{settings.schema}.{settings.table}"
     if table != WRITTEN:
@@ -30,7 +40,7 @@ def unfit(name: str, facts: Facts, settings: Settings, columns: frozenset[str]) 
             reason=f"the admin functions write {WRITTEN}, not {table}",
             ask="correct `table` in the settings",
         )
-    return _not_there(name, facts) or _not_able(name, facts, columns)
+    return _not_there(name, facts) or _half_applied(name, facts) or _powerless(name, facts, written)
 
 
 def _not_there(name: str, facts: Facts) -> Way | None:
@@ -50,19 +60,55 @@ def _not_there(name: str, facts: Facts) -> Way | None:
     return None
 
 
-def _not_able(name: str, facts: Facts, columns: frozenset[str]) -> Way | None:
-    if AUDIT not in facts.relations or not set(REVOKED) <= columns:
+def _half_applied(name: str, facts: Facts) -> Way | None:
+    relations = {AUDIT, IDENTITY} <= facts.relations.keys()
+    if relations and set(REVOKED) <= facts.columns(CODES):
+        return None
+    return Way(
+        block=Block.HALF_APPLIED,
+        reason=f"public.{name} needs {AUDIT_TABLE}, {USERS_TABLE[IDENTITY]} and the columns "
+        f"{' and '.join(REVOKED)}, and not all of them are there",
+        ask="ask the application's team for the rest of the migration",
+    )
+
+
+def _powerless(name: str, facts: Facts, written: tuple[str, tuple[str, ...]]) -> Way | None:
+    """Return why a function cannot do its work, with whose rights it runs; None where it can."""
+    function = facts.functions[name]
+    if not function.definer:
         return Way(
-            block=Block.HALF_APPLIED,
-            reason=f"public.{name} needs {AUDIT_TABLE} and the columns {' and '.join(REVOKED)}, "
-            "and not all of them are there",
-            ask="ask the application's team for the rest of the migration",
+            block=Block.POWERLESS,
+            reason=f"public.{name} is SECURITY INVOKER and so lacks its owner's rights",
+            ask="ask the application's team; by their migration it is SECURITY DEFINER",
         )
-    if name in facts.forced:
+    needs = (
+        (CODES, "s", tuple(facts.columns(CODES))),
+        (CODES, *written),
+        (AUDIT, "i", LOGGED),
+        (IDENTITY, "s", PEOPLE),
+    )
+    kept = (
+        _kept_from(name, function.owner[kind], kind, letter, columns)
+        for kind, letter, columns in needs
+    )
+    return next(filter(None, kept), None)
+
+
+def _kept_from(
+    name: str, owner: Sight, kind: str, letter: str, columns: tuple[str, ...]
+) -> Way | None:
+    """Return why its owner cannot do with a relation what a function does; None where it can."""
+    if owner.lacks(letter, columns):
         return Way(
-            block=Block.FORCED,
-            reason=f"row-level security is forced on {WRITTEN}, also for the owner of "
-            f"public.{name}",
+            block=Block.POWERLESS,
+            reason=f"the owner of public.{name} may not {_DEEDS[letter]} {_RELATIONS[kind]}",
+            ask="ask the application's team; by their migration it belongs to the table's owner",
+        )
+    if letter in owner.closed:
+        return Way(
+            block=Block.OWNER_BOUND,
+            reason=f"row-level security on {_RELATIONS[kind]} binds the owner of public.{name}, "
+            "too",
             ask="ask the application's team; the function cannot write as it is",
         )
     return None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from invite_admin.facts import Facts, Function, Sight
 
+if TYPE_CHECKING:
     from invite_admin.session import Session
     from invite_admin.settings import Settings
 
 CODES, AUDIT, IDENTITY, AUTH = "codes", "audit", "identity", "auth"
+TABLES = ("r", "p")  # relkind of a table, plain or partitioned
 
 # Argument types as pg_proc has them; the contract of the application's admin functions.
 _ACTOR = "uuid, text, text, text"
@@ -30,23 +30,30 @@ FUNCTIONS = {
 # A viewer is a role whose eyes are asked for: the one that the session began as, the one that
 # logged in where ALTER ROLE … SET role made that another, the write role, and where none is set
 # every role the login could take: SET ROLE asks about session_user, whoever the role is now.
+# Eyes are asked for of the owners of the admin functions, too, with whose rights these run.
 # A deed is closed where row security is active for the viewer, so that rows may be hidden, left out
 # or refused, unless a permissive policy for that deed applies to it whose conditions are plainly
 # `true`, and no restrictive one applies too.
 # A column is demanded where an INSERT must name it: where a trigger runs before each inserted row
 # (the three bits of tgtype) that may fill it, so then none is.
 _QUERY = r"""
-with viewer as (
+with routine as (
+    select f.*
+    from pg_catalog.pg_proc f join pg_catalog.pg_namespace n on n.oid = f.pronamespace
+    where n.nspname = 'public' and f.proname = any(:functions)
+), viewer as (
     select r.oid, r.rolname::text as name, r.rolname = current_user as login,
            r.rolsuper as super, r.rolsuper or r.rolbypassrls as bypasses,
            r.rolname = session_user and session_user <> current_user as outside,
-           pg_has_role(session_user, r.oid, :membership) as reachable
-    from pg_catalog.pg_roles r
-    where r.rolname in (current_user, session_user)
-       or r.rolname = cast(:write_role as text)
+           pg_has_role(session_user, r.oid, :membership) as reachable, asked.acts
+    from pg_catalog.pg_roles r cross join lateral (select
+       r.rolname in (current_user, session_user)
+       or r.rolname is not distinct from cast(:write_role as text)
        or (cast(:write_role as text) is null and r.rolname !~ '^pg_'
            and not (select rolsuper from pg_catalog.pg_roles where rolname = session_user)
-           and pg_has_role(session_user, r.oid, :membership))
+           and pg_has_role(session_user, r.oid, :membership)) as acts
+    ) asked
+    where asked.acts or r.oid in (select proowner from routine)
 ), relation as (
     select k.kind, c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity,
            n.oid as schema
@@ -107,12 +114,8 @@ with viewer as (
            (select coalesce(jsonb_agg(v.name), '[]') from viewer v
             where has_function_privilege(v.oid, f.oid, 'execute')
               and has_schema_privilege(v.oid, f.pronamespace, 'usage')) as callers,
-           exists (select from relation r
-                   where r.kind = 'codes' and r.relrowsecurity and r.relforcerowsecurity)
-           and f.prosecdef and not (o.rolsuper or o.rolbypassrls) as forced
-    from pg_catalog.pg_proc f join pg_catalog.pg_namespace n on n.oid = f.pronamespace
-    join pg_catalog.pg_roles o on o.oid = f.proowner
-    where n.nspname = 'public' and f.proname = any(:functions)
+           f.prosecdef as definer, v.name as owner
+    from routine f join viewer v on v.oid = f.proowner
 )
 select (select jsonb_agg(to_jsonb(v) - 'oid' order by v.login desc, v.name)
         from viewer v) as viewers,
@@ -121,83 +124,6 @@ select (select jsonb_agg(to_jsonb(v) - 'oid' order by v.login desc, v.name)
        (select coalesce(jsonb_agg(to_jsonb(a)), '[]') from admin a) as functions,
        (select coalesce(jsonb_agg(d.name order by d.name), '[]') from demanded d) as demanded
 """
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What one role may do with one relation.
-
-    Attributes:
-        closed: The letters, as in ``columns``, of what row-level security may keep it from: then
-            rows may be hidden, left out or refused.
-        usage: Whether it may use the schema.
-        columns: Column name to the letters s (select), i (insert), u (update) it has there.
-    """
-
-    closed: str
-    usage: bool
-    columns: Mapping[str, str]
-
-    @property
-    def hidden(self) -> bool:
-        """Whether row-level security may hide rows from it."""
-        return "s" in self.closed
-
-    def lacks(self, letter: str, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of ``columns`` on which it does not have the privilege."""
-        if not self.usage:
-            return columns
-        return tuple(name for name in columns if letter not in self.columns.get(name, ""))
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the catalogue says.
-
-    Attributes:
-        login: The role that the session began as, asked for first.
-        reachable: Roles the login may take, itself included.
-        roles: Every role asked for that exists, the login first.
-        relations: Kind of relation (``CODES`` …) to its relkind; absent where there is none.
-        sights: By kind and role.
-        functions: Admin function to the roles that may call it; absent where there is none.
-        misfits: Admin functions that take other arguments than this tool knows.
-        forced: Admin functions whose owner row-level security is forced on.
-        outer: The role that logged in; None where the session began as that one.
-        demanded: Columns of the table that an INSERT must give a value.
-        superusers: Roles of ``roles`` that nothing is denied.
-    """
-
-    login: str
-    reachable: frozenset[str]
-    roles: tuple[str, ...]
-    relations: Mapping[str, str]
-    sights: Mapping[tuple[str, str], Sight]
-    functions: Mapping[str, frozenset[str]]
-    misfits: frozenset[str]
-    forced: frozenset[str] = frozenset()
-    outer: str | None = None
-    demanded: tuple[str, ...] = ()
-    superusers: frozenset[str] = frozenset()
-
-    def columns(self, kind: str) -> frozenset[str]:
-        """Return the columns a relation has; none where it does not exist."""
-        sight = self.sights.get((kind, self.login))
-        return frozenset(sight.columns) if sight else frozenset()
-
-    def grant(self, what: str, kind: str, name: str, role: str | None = None) -> str:
-        """Return the GRANT of a privilege on a relation, and of its schema's use where it lacks.
-
-        Args:
-            what: The privilege.
-            kind: The relation.
-            name: Its qualified name.
-            role: To whom; None means the login.
-        """
-        to = f"TO {role or 'YOUR_LOGIN'}"
-        sight = self.sights.get((kind, role or self.login))
-        use = f"GRANT USAGE ON SCHEMA {name.partition('.')[0]} {to}; "
-        return f"{use if sight and not sight.usage else ''}GRANT {what} ON {name} {to}"
 
 
 def ask(session: Session, settings: Settings) -> Facts:
@@ -218,23 +144,29 @@ def ask(session: Session, settings: Settings) -> Facts:
 
 
 def _facts(row: Any) -> Facts:  # noqa: ANN401 - a row of SQLAlchemy's
+    acting = [v for v in row.viewers if v["acts"]]
+    sights = {(s["kind"], s["name"]): _sight(s) for s in row.sights}
     fitting = {
-        f["name"]: frozenset(f["callers"])
+        f["name"]: Function(
+            callers=frozenset(f["callers"]),
+            definer=f["definer"],
+            owner={kind: sight for (kind, who), sight in sights.items() if who == f["owner"]},
+        )
         for f in row.functions
         if f["arguments"] == FUNCTIONS[f["name"]]
     }
+    roles = tuple(v["name"] for v in acting)
     return Facts(
-        login=next(v["name"] for v in row.viewers if v["login"]),
-        reachable=frozenset(v["name"] for v in row.viewers if v["reachable"]),
-        roles=tuple(v["name"] for v in row.viewers),
+        login=next(v["name"] for v in acting if v["login"]),
+        reachable=frozenset(v["name"] for v in acting if v["reachable"]),
+        roles=roles,
         relations=row.relations,
-        sights={(s["kind"], s["name"]): _sight(s) for s in row.sights},
+        sights={(kind, who): sight for (kind, who), sight in sights.items() if who in roles},
         functions=fitting,
         misfits=frozenset(f["name"] for f in row.functions) - frozenset(fitting),
-        forced=frozenset(f["name"] for f in row.functions if f["forced"]),
-        outer=next((v["name"] for v in row.viewers if v["outside"]), None),
+        outer=next((v["name"] for v in acting if v["outside"]), None),
         demanded=tuple(row.demanded),
-        superusers=frozenset(v["name"] for v in row.viewers if v["super"]),
+        superusers=frozenset(v["name"] for v in acting if v["super"]),
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from invite_admin import admin, catalogue
-from invite_admin.admin import AUDIT_TABLE, REVOKED
-from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, Facts
+from invite_admin.admin import AUDIT_TABLE, PEOPLE, REVOKED
+from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, TABLES
 from invite_admin.model import Capability
 from invite_admin.picking import Picker
 from invite_admin.shape import BY_FUNCTIONS, CORRECT, USERS_TABLE, Block, Shape, Way, to_take
@@ -18,6 +18,7 @@ from invite_admin.shape import BY_FUNCTIONS, CORRECT, USERS_TABLE, Block, Shape,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from invite_admin.facts import Facts
     from invite_admin.settings import Settings
 
 INSERTED = ("id", "code_hash", "code_mask", "credits", "expires_at", "note", "created_by")
@@ -31,7 +32,7 @@ AUDITED = (
     "created_at",
 )
 HIDEABLE = ("code_hash", "created_by")  # a login may be kept from them and still list
-_WRITTEN = {  # without a function: the privilege by its letter, and on which columns
+_WRITTEN = {  # the privilege by its letter, and on which columns
     Capability.GENERATE: ("i", INSERTED),
     Capability.UPDATE: ("u", UPDATED),
     Capability.REVOKE: ("u", REVOKED),
@@ -41,7 +42,7 @@ _FUNCTION_OF = {
     Capability.UPDATE: catalogue.UPDATE,
     Capability.REVOKE: catalogue.REVOKE,
 }
-_USERS = {IDENTITY: ("id", "email", "role", "banned", "ban_expires"), AUTH: ("id", "email")}
+_USERS = {IDENTITY: PEOPLE, AUTH: ("id", "email")}
 
 
 def read_shape(facts: Facts, settings: Settings) -> Shape:
@@ -87,7 +88,7 @@ class _Judge(Picker):
                 reason=f"there is no table {self.name} in this database",
                 ask="check that this is the right database, and `table` in the settings",
             )
-        if kind not in ("r", "p"):
+        if kind not in TABLES:
             return Way(block=Block.OTHER_TABLE, reason=f"{self.name} is not a table")
         missing = sorted({*BASE, *HIDEABLE} - self.columns)
         if missing:
@@ -124,9 +125,9 @@ class _Judge(Picker):
 
     def _by_function(self, need: Capability) -> Way:
         name = _FUNCTION_OF[need]
-        if unfit := admin.unfit(name, self.facts, self.settings, self.columns):
+        if unfit := admin.unfit(name, self.facts, self.settings, _WRITTEN[need]):
             return unfit
-        callers = self.facts.functions[name]
+        callers = self.facts.functions[name].callers
         if role := self._pick(callers.__contains__):
             return self._chosen(role, "admin function")
         grantee = self.settings.write_role or "YOUR_LOGIN"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from invite_admin.catalogue import CODES, Facts, Sight
+from invite_admin.catalogue import CODES
 from invite_admin.shape import Block, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from invite_admin.facts import Facts, Sight
     from invite_admin.settings import Settings
 
 

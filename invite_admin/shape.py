@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from invite_admin.catalogue import AUTH, CODES, IDENTITY, Facts
+from invite_admin.catalogue import AUTH, CODES, IDENTITY
 from invite_admin.errors import Denied, InviteError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from invite_admin.facts import Facts
     from invite_admin.model import Capability
 
 
@@ -36,7 +37,8 @@ class Block(StrEnum):
     NO_ROLE = "no_role"
     ROLE_DENIED = "role_denied"
     HALF_APPLIED = "half_applied"
-    FORCED = "forced"
+    POWERLESS = "powerless"
+    OWNER_BOUND = "owner_bound"
     NO_USERS = "no_users"
     NO_AUDIT = "no_audit"
 

@@ -44,7 +44,8 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
                "run `invite check`")),
     ("40", (errors.Busy, "another transaction got in the way", "run the command again")),
     ("42501", (errors.Denied, ("the server refused: this login lacks a right that the command "
-               "needs"), "run `invite check`; it names the GRANT to ask for")),
+               "needs"), ("run `invite check`; where it names no GRANT, ask the application's "
+               "team"))),
     ("42", (errors.Unsupported, "the table is not as this command needs it",
             "run `invite check`; it names what is missing")),
     ("0A000", (errors.Unsupported, "the server does not support what the command needs", None)),

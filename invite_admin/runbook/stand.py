@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from invite_admin.admin import REVOKED
+from invite_admin.admin import LOGGED, PEOPLE, REVOKED
 from invite_admin.catalogue import (
     AUDIT,
     AUTH,
@@ -14,9 +14,8 @@ from invite_admin.catalogue import (
     IDENTITY,
     REVOKE,
     UPDATE,
-    Facts,
-    Sight,
 )
+from invite_admin.facts import Facts, Function, Sight
 from invite_admin.judge import AUDITED, BASE, HIDEABLE, read_shape
 from invite_admin.settings import Settings
 from invite_admin.shape import BY_FUNCTIONS
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from invite_admin.shape import Shape
 
 LOGIN, ROLE, ACTOR = "YOUR_LOGIN", "YOUR_WRITE_ROLE", "YOUR_EMAIL"
-
-_PEOPLE = ("id", "email", "role", "banned", "ban_expires")
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,10 @@ def live(facts: Facts, settings: Settings, barred: tuple[str, ...] = ()) -> Stan
         reachable=frozenset(map(named, facts.reachable)),
         roles=tuple(map(named, facts.roles)),
         sights={(kind, named(role)): sight for (kind, role), sight in facts.sights.items()},
-        functions={name: frozenset(map(named, who)) for name, who in facts.functions.items()},
+        functions={
+            name: replace(function, callers=frozenset(map(named, function.callers)))
+            for name, function in facts.functions.items()
+        },
     )
     role = named(settings.write_role) if settings.write_role else None
     return replace(_stand(plain, settings, role), barred=barred)
@@ -104,6 +104,12 @@ def _base() -> Facts:
 def _audited() -> Facts:
     seen = dict.fromkeys((*BASE, *REVOKED), "s") | dict.fromkeys(HIDEABLE, "")
     written = dict.fromkeys((*BASE, *REVOKED, *HIDEABLE), "si")
+    owned = {CODES: tuple(written), AUDIT: LOGGED, IDENTITY: PEOPLE}
+    function = Function(
+        callers=frozenset({ROLE}),
+        definer=True,
+        owner={kind: _open(dict.fromkeys(names, "siu")) for kind, names in owned.items()},
+    )
     return Facts(
         login=LOGIN,
         reachable=frozenset({LOGIN, ROLE}),
@@ -114,10 +120,10 @@ def _audited() -> Facts:
             (CODES, ROLE): _open(written),
             (AUDIT, LOGIN): _open(dict.fromkeys(AUDITED, "s")),
             (AUDIT, ROLE): _open(dict.fromkeys(AUDITED, "s")),
-            (IDENTITY, LOGIN): _open(dict.fromkeys(_PEOPLE, "s")),
-            (IDENTITY, ROLE): _open(dict.fromkeys(_PEOPLE, "")),
+            (IDENTITY, LOGIN): _open(dict.fromkeys(PEOPLE, "s")),
+            (IDENTITY, ROLE): _open(dict.fromkeys(PEOPLE, "")),
         },
-        functions=dict.fromkeys((CREATE, UPDATE, REVOKE), frozenset({ROLE})),
+        functions=dict.fromkeys((CREATE, UPDATE, REVOKE), function),
         misfits=frozenset(),
     )
 
