@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from invite_admin.catalogue import AUDIT, CODES, IDENTITY, WRITTEN
+from invite_admin.catalogue import AUDIT, CODES, IDENTITY, TABLES, TARGET, WRITTEN
 from invite_admin.shape import USERS_TABLE, Block, Way
 
 if TYPE_CHECKING:
@@ -35,12 +35,22 @@ def unfit(
     """
     table = f"{settings.schema}.{settings.table}"
     if table != WRITTEN:
+        return _elsewhere(table, facts)
+    return _not_there(name, facts) or _half_applied(name, facts) or _powerless(name, facts, written)
+
+
+def _elsewhere(table: str, facts: Facts) -> Way:
+    if facts.relations.get(TARGET) in TABLES:
         return Way(
             block=Block.OTHER_TABLE,
             reason=f"the admin functions write {WRITTEN}, not {table}",
             ask="correct `table` in the settings",
         )
-    return _not_there(name, facts) or _half_applied(name, facts) or _powerless(name, facts, written)
+    return Way(
+        block=Block.OTHER_TABLE,
+        reason=f"the admin functions write {WRITTEN}, and there is no such table",
+        ask=f"ask the application's team; this tool knows no functions that write {table}",
+    )
 
 
 def _not_there(name: str, facts: Facts) -> Way | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 CODES, AUDIT, IDENTITY, AUTH = "codes", "audit", "identity", "auth"
 TABLES = ("r", "p")  # relkind of a table, plain or partitioned
+TARGET = "target"  # what the admin functions write, which is CODES unless another table is set
 
 # Argument types as pg_proc has them; the contract of the application's admin functions.
 _ACTOR = "uuid, text, text, text"
@@ -58,6 +59,7 @@ with routine as (
     select k.kind, c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity,
            n.oid as schema
     from (values ('codes', cast(:schema as text), cast(:table as text)),
+                 ('target', 'public', 'redemption_codes'),
                  ('audit', 'audit', 'admin_audit_logs'),
                  ('identity', 'identity', 'users'), ('auth', 'auth', 'users'))
          k (kind, schema_name, table_name)

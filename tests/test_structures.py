@@ -243,3 +243,24 @@ def test_no_people(invite: Invite, database: Database, why: str) -> None:
     )
     assert "no_admin_flag" not in codes(told)
     assert 0 == invite("list", login="owner").exit_code
+
+
+@pytest.mark.parametrize("left", ["", "create view public.redemption_codes as select 1"])
+def test_moved_table(invite: Invite, database: Database, left: str) -> None:
+    """Functions whose table was moved cannot be mended by a setting, and no setting is named."""
+    database.execute("create schema invites authorization schema_owner")
+    database.execute("alter table public.redemption_codes set schema invites")
+    if left:
+        database.execute(left)
+    moved = "invites.redemption_codes"
+    why = "the admin functions write public.redemption_codes, and there is no such table"
+    hint = f"ask the application's team; this tool knows no functions that write {moved}"
+    exit_code, told = check(invite, Case(3, "", table=moved))
+    assert (5, f"generate is BLOCKED: {why}") == (exit_code, told["findings"][0]["message"])
+    done = invite(*COMMANDS["generate"], login="owner", settings={"table": moved})
+    assert (5, "") == (done.exit_code, done.stdout)
+    assert done.stderr.endswith(
+        f"invite: unsupported: `generate` is blocked here: {why}; nothing was changed\n"
+        f"hint: {hint}\n"
+    )
+    assert 0 == invite("list", login="owner", settings={"table": moved}).exit_code
