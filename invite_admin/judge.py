@@ -110,7 +110,10 @@ class _Judge(Picker):
         seeing = self._way(Capability.READ)
         if seeing.refused:
             return seeing
-        return self._by_function(need) if self.step == BY_FUNCTIONS else self._direct(need)
+        way = self._by_function(need) if self.step == BY_FUNCTIONS else self._direct(need)
+        # What is changed is read first, and again to tell what became of it; new codes are not.
+        changing = need is not Capability.GENERATE
+        return seeing if changing and way.available and not seeing.available else way
 
     def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
         fits = self._sees(CODES, columns)
