@@ -89,3 +89,38 @@ def test_audit_grant(invite: Invite, database: Database, change: str) -> None:
         database.execute(statement.replace("YOUR_LOGIN", "admin_runtime"))
     assert "audit_blocked" not in codes(told(invite))
     assert 0 == invite("list", "--request-id", "x").exit_code
+
+
+EN: Final = (
+    "- **Choose by `--request-id`, or name a batch by it**: this login lacks a right. Ask for it:"
+)
+ZH: Final = "- **用 `--request-id` 筛选，或给一批兑换码取名**：这个登录账号缺少权限。请申请："  # noqa: RUF001
+WITHOUT_LOG: Final = {
+    "en": ("## Blocked here", EN, "`invite list --note"),
+    "zh": ("## 这里做不到的事", ZH, "先按备注查一查"),
+}
+LOG_GRANT: Final = (
+    "GRANT SELECT (actor_user_id, actor_email, action, target_id, after_value, request_id, "
+    "created_at) ON audit.admin_audit_logs TO YOUR_LOGIN;"
+)
+
+
+@pytest.mark.parametrize("language", WITHOUT_LOG)
+@pytest.mark.parametrize("login", ["admin_runtime", "reader"])
+def test_page_without_the_audit_log(
+    invite: Invite, database: Database, login: str, language: str
+) -> None:
+    """The operations page gives no advice that needs the log, and lists the GRANT to ask for."""
+    database.execute(f"{UNAUDITED}, invite_test_reader")
+    heading, bullet, instead = WITHOUT_LOG[language]
+    page, _, blocked = invite("runbook", "--lang", language, login=login).stdout.partition(heading)
+    told = f"{bullet}\n\n  ```sql\n  {LOG_GRANT}\n  ```"
+    assert (True, 1 if login == "admin_runtime" else 4) == (
+        blocked.strip().endswith(told),
+        blocked.count("```sql"),
+    )
+    assert (0, login == "admin_runtime") == (page.count("friday-1"), instead in page)
+    database.execute(LOG_GRANT.replace("YOUR_LOGIN", LOGINS[login]))
+    after = invite("runbook", "--lang", language, login=login).stdout
+    assert (bullet in after, instead in after) == (False, False)
+    assert (login == "admin_runtime") == ("`--request-id friday-1`" in after)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from invite_admin import errors
-from invite_admin.model import Capability
 from invite_admin.runbook.samples import Samples
 from invite_admin.runbook.stand import Stand, live, offline
-from invite_admin.shape import STEPS
+from invite_admin.shape import STEPS, Block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,6 +49,8 @@ class _Writer:
 
     def __init__(self, stand: Stand, tree: click.Group, language: str) -> None:
         self._shape, self._tree, self._language = stand.shape, tree, language
+        self._ways = {str(need): way for need, way in stand.shape.ways.items()}
+        self._ways["request_id"] = stand.shape.audit
         self._barred = stand.barred
         self._samples = Samples(stand)
 
@@ -73,7 +74,12 @@ class _Writer:
             yield from special[name]()
         for part in section.get("part", ()):
             if self._applies(part):
-                yield from self._run(part) if "run" in part else [self._say(part)]
+                yield from self._run(part) if "run" in part else [self._text(part)]
+
+    def _text(self, part: Mapping[str, Any]) -> str:
+        """Return a part's text; one of several lines has those that apply."""
+        lines = part.get("line", (part,))
+        return "\n".join(self._say(line) for line in lines if self._applies(line))
 
     def _run(self, part: Mapping[str, Any]) -> Iterator[str]:
         """Write a command, what is pasted into it, and the output to expect."""
@@ -109,11 +115,12 @@ class _Writer:
         yield "\n".join(lines)
 
     def _blocked(self) -> Iterator[str]:
-        ways = {
-            **{str(need): way for need, way in self._shape.ways.items()},
-            "change": self._shape.actor,
-        }
-        blocks = [(what, way) for what, way in ways.items() if not way.available]
+        ways = {**self._ways, "change": self._shape.actor}
+        blocks = [
+            (what, way)
+            for what, way in ways.items()
+            if way.block not in (None, Block.NO_AUDIT)  # no log is no right that is lacking
+        ]
         if not (blocks or self._barred):
             yield self._say(page()["nothing_blocked"])
         for name in self._barred:
@@ -131,10 +138,9 @@ class _Writer:
         )
 
     def _applies(self, item: Mapping[str, Any]) -> bool:
-        ways = self._shape.ways
         return (
-            all(ways[Capability(need)].available for need in item.get("needs", ()))
-            and not any(ways[Capability(need)].available for need in item.get("blocked", ()))
+            all(self._ways[need].available for need in item.get("needs", ()))
+            and not any(self._ways[need].available for need in item.get("blocked", ()))
             and item.get("by", self._path()) == self._path()
         )
 
