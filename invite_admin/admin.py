@@ -112,7 +112,7 @@ def _kept_from(
         return Way(
             block=Block.POWERLESS,
             reason=f"the owner of public.{name} may not {_DEEDS[letter]} {_RELATIONS[kind]}",
-            ask="ask the application's team; by their migration it belongs to the table's owner",
+            ask="ask the application's team; the table's owner owns it by their migration",
         )
     if letter in owner.closed:
         return Way(

@@ -29,7 +29,7 @@ BOUND_BUT_OPEN: Final = (
     f"alter table {CODES} force row level security;"
     f"create policy p on {CODES} to schema_owner using (true)"
 )
-OWN_TEAM: Final = "ask the application's team; by their migration it belongs to the table's owner"
+OWN_TEAM: Final = "ask the application's team; the table's owner owns it by their migration"
 BOUND: Final = "ask the application's team; the function cannot write as it is"
 POWERLESS: Final = {
     "security invoker": (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tool import Invite
 
 OPENING: Final = "select set_config('lock_timeout'"
-CATALOGUE: Final = "with viewer as ("
+CATALOGUE: Final = "with routine as ("
 ACTOR: Final = "select id::text, lower(btrim(email)) as email"
 UNBOUND: Final = "select set_config('statement_timeout', '0', true)"
 READING: Final = [OPENING, CATALOGUE]
