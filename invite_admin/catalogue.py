@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from invite_admin.facts import Facts, Function, Sight
@@ -142,7 +143,7 @@ def ask(session: Session, settings: Settings) -> Facts:
             "functions": list(FUNCTIONS),
         },
     ).one()
-    return _facts(row)
+    return replace(_facts(row), barred=session.server.barred)
 
 
 def _facts(row: Any) -> Facts:  # noqa: ANN401 - a row of SQLAlchemy's

@@ -66,6 +66,7 @@ class Facts:
         outer: The role that logged in; None where the session began as that one.
         demanded: Columns of the table that an INSERT must give a value.
         superusers: Roles of ``roles`` that nothing is denied.
+        barred: What keeps the login from writing at all, as ``Server.barred`` names it.
     """
 
     login: str
@@ -78,6 +79,7 @@ class Facts:
     outer: str | None = None
     demanded: tuple[str, ...] = ()
     superusers: frozenset[str] = frozenset()
+    barred: tuple[str, ...] = ()
 
     def columns(self, kind: str) -> frozenset[str]:
         """Return the columns a relation has; none where it does not exist."""

@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Final
 
 from invite_admin import codes
 from invite_admin.catalogue import AUDIT, AUTH, CODES
-from invite_admin.errors import Denied
+from invite_admin.errors import Denied, InviteError, Unavailable, Unsupported
 from invite_admin.model import Capability
-from invite_admin.server import READ_ONLY, READ_ONLY_HINT
-from invite_admin.shape import CORRECT, Block, to_take
+from invite_admin.shape import BARS, CORRECT, Block, to_take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
     from invite_admin.store import Store
 
-_OF_THE_ROLE = (Block.NO_ROLE, Block.ROLE_DENIED)  # told once, for all capabilities
+_OF_THE_ROLE = (Block.NO_ROLE, Block.ROLE_DENIED)
+_TOLD_ONCE = (*_OF_THE_ROLE, *BARS)  # and not for each capability
 FAR = timedelta(seconds=30)  # between two clocks
+
+
+FAILURES: Final[Mapping[str, type[InviteError]]] = {
+    "refused": Denied,
+    "unavailable": Unavailable,
+    "blocked": Unsupported,
+}
+"""The failure that a finding of a level gives a command, the worst first."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Finding:
     """One thing that an operator should know.
 
     Attributes:
-        level: ``refused`` (exit 6), ``blocked`` (exit 5), ``warning`` or ``note`` (exit 0).
+        level: One of ``FAILURES``, else ``warning`` or ``note``.
         code: Its name, stable for scripts.
         message: What is true.
         hint: What to do or to ask for; None where there is nothing to do.
@@ -41,41 +49,30 @@ class Finding:
     hint: str | None = None
 
 
-BARRED: Final = {
-    "standby": Finding(
-        "blocked",
-        "standby",
-        "this server is a standby, which allows reading only",
-        "connect to the primary (target_session_attrs=read-write)",
-    ),
-    "read_only": Finding("blocked", "read_only", READ_ONLY, READ_ONLY_HINT),
-}
-"""What keeps a whole server, or every session of a login, from writing."""
-
-
 def find(store: Store, settings: Settings) -> list[Finding]:
     """Return the findings of an open transaction, the worst first."""
     return _sorted([*_of_shape(store.shape, settings), *_of_session(store, settings)])
 
 
-def find_in_shape(shape: Shape, settings: Settings, barred: Sequence[str] = ()) -> list[Finding]:
-    """Return what table and login alone lead to, the worst first.
+def find_in_shape(shape: Shape, settings: Settings) -> list[Finding]:
+    """Return what table and login alone lead to, the worst first."""
+    return _sorted(_of_shape(shape, settings))
 
-    Args:
-        shape: What there is, and what can be done.
-        settings: Which actor and write role are set.
-        barred: What keeps the login from writing at all, as ``Server.barred`` names it.
-    """
-    return _sorted([*_of_shape(shape, settings), *(BARRED[name] for name in barred)])
+
+def verdict(found: Sequence[Finding]) -> InviteError | None:
+    """Return the failure that the first finding gives a command; None where it gives none."""
+    kind = FAILURES.get(found[0].level)
+    return kind(found[0].message, hint=found[0].hint) if kind else None
 
 
 def _sorted(found: list[Finding]) -> list[Finding]:
-    order = ("refused", "blocked", "warning", "note")
+    order = (*FAILURES, "warning", "note")
     return sorted(found, key=lambda finding: order.index(finding.level))
 
 
 def _of_shape(shape: Shape, settings: Settings) -> list[Finding]:
     return [
+        *_bars(shape),
         *_blocks(shape),
         *_audit(shape),
         *_role(shape, settings),
@@ -90,10 +87,15 @@ def _of_session(store: Store, settings: Settings) -> list[Finding]:
     return [*_actor(store, settings), *_server(store, settings)]
 
 
+def _bars(shape: Shape) -> Iterator[Finding]:
+    for name in shape.facts.barred:
+        yield Finding("unavailable", name, str(BARS[name].reason), BARS[name].ask)
+
+
 def _blocks(shape: Shape) -> Iterator[Finding]:
     told = set()
     for need, way in shape.ways.items():
-        if way.reason is None or way.reason in told or way.block in _OF_THE_ROLE:
+        if way.reason is None or way.reason in told or way.block in _TOLD_ONCE:
             continue
         told.add(way.reason)
         level = "refused" if way.refused else "blocked"
@@ -212,6 +214,5 @@ def _server(store: Store, settings: Settings) -> Iterator[Finding]:
         )
     if server.pooled:
         yield Finding("note", "pooler", "a pooler stands between; every command works through it")
-    yield from (BARRED[name] for name in server.barred)
     if settings.path is None and not settings.sandbox:
         yield Finding("note", "no_settings", "no settings file was found; the defaults count")

@@ -13,7 +13,7 @@ from invite_admin.admin import AUDIT_TABLE, PEOPLE, REVOKED
 from invite_admin.catalogue import AUDIT, AUTH, CODES, FUNCTIONS, IDENTITY, TABLES
 from invite_admin.model import Capability
 from invite_admin.picking import Picker
-from invite_admin.shape import BY_FUNCTIONS, CORRECT, USERS_TABLE, Block, Shape, Way, to_take
+from invite_admin.shape import BARS, BY_FUNCTIONS, CORRECT, USERS_TABLE, Block, Shape, Way, to_take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,8 +112,9 @@ class _Judge(Picker):
             return seeing
         way = self._by_function(need) if self.step == BY_FUNCTIONS else self._direct(need)
         # What is changed is read first, and again to tell what became of it; new codes are not.
-        changing = need is not Capability.GENERATE
-        return seeing if changing and way.available and not seeing.available else way
+        if way.available and not (seeing.available or need is Capability.GENERATE):
+            way = seeing
+        return BARS[self.facts.barred[0]] if way.available and self.facts.barred else way
 
     def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
         fits = self._sees(CODES, columns)

@@ -12,11 +12,6 @@ if TYPE_CHECKING:
 
     from invite_admin.settings import Timeouts
 
-READ_ONLY = "transactions are read-only here (default_transaction_read_only is on)"
-READ_ONLY_HINT = (
-    "`\\drds` in psql shows where it is set; if it is not meant, ask for: ALTER ROLE YOUR_LOGIN "
-    "RESET default_transaction_read_only, or the same on the database"
-)
 _OPENING = """
 select {settings}, now() as now, clock_timestamp() as clock, current_database()::text as database,
        session_user::text as login, pg_backend_pid() as backend,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from invite_admin.catalogue import AUTH, CODES, IDENTITY
-from invite_admin.errors import Denied, InviteError, Unsupported
+from invite_admin.errors import Denied, InviteError, Unavailable, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,6 +41,8 @@ class Block(StrEnum):
     OWNER_BOUND = "owner_bound"
     NO_USERS = "no_users"
     NO_AUDIT = "no_audit"
+    STANDBY = "standby"
+    READ_ONLY = "read_only"
 
 
 def to_take(role: str, facts: Facts) -> str:
@@ -77,13 +79,30 @@ class Way:
 
     @property
     def refused(self) -> bool:
-        """Whether the block is a refusal (exit 6) and no lack (exit 5)."""
+        """Whether the block is a refusal (exit 6)."""
         return self.block in (Block.ROWS_HIDDEN, Block.NO_ROLE, Block.ROLE_DENIED)
 
     def failure(self, what: str, truth: str = "") -> InviteError:
         """Return the failure of a command that needs it; ``truth`` ends its message."""
-        kind = Denied if self.refused else Unsupported
+        kind = Denied if self.refused else Unavailable if self.block in BARS else Unsupported
         return kind(f"{what}: {self.reason}{truth}", hint=self.ask)
+
+
+BARS = {  # by the names that ``Server.barred`` has
+    "standby": Way(
+        block=Block.STANDBY,
+        reason="this server is a standby, which allows reading only",
+        ask="connect to the primary (target_session_attrs=read-write in the URL)",
+    ),
+    "read_only": Way(
+        block=Block.READ_ONLY,
+        reason="transactions are read-only (default_transaction_read_only is on)",
+        ask="`\\drds` in psql shows for which role and database it is set; if it is not meant, ask "
+        "for: ALTER ROLE YOUR_LOGIN [IN DATABASE NAME] RESET default_transaction_read_only, or "
+        "where no role stands there: ALTER DATABASE NAME RESET default_transaction_read_only",
+    ),
+}
+"""What keeps a whole server, or every session of a login, from writing."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +162,7 @@ class Shape:
 
         Raises:
             Denied: Row-level security may hide rows, or the role cannot be taken.
+            Unavailable: Nothing can be written here, though all that it takes is there.
             Unsupported: A table, column, function or right is missing.
         """
         wanted = tuple(needs)

@@ -184,10 +184,11 @@ def test_server(database: Database) -> None:
         quiet = [one.code for one in findings.find(store, replace(settings, sandbox=True))]
         server = store.session.server
         later = server.clock + timedelta(seconds=100)
-        store.session.server = replace(server, clock=later, pooled=True, standby=True)
+        store.session.server = replace(server, clock=later, pooled=True)
+        store.shape = replace(store.shape, facts=replace(store.shape.facts, barred=("standby",)))
         found = {one.code: one for one in findings.find(store, settings)}
     assert {"clock", "pooler", "standby", "no_settings"} == found.keys() - quiet
-    assert ("warning", "blocked") == (found["clock"].level, found["standby"].level)
+    assert ("warning", "unavailable") == (found["clock"].level, found["standby"].level)
     assert {"note"} == {found["pooler"].level, found["no_settings"].level}
     assert found["clock"].message.startswith(
         ("the server's clock is 99 s", "the server's clock is 1")

@@ -9,16 +9,18 @@ from batches import line, stored
 from checking import codes, finding, told
 from hostile import failure
 from shelf import put
+from test_unread import used
 
 if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
-READ_ONLY: Final = (
-    "unavailable: transactions are read-only here (default_transaction_read_only is on); "
-    "nothing was changed"
+READ_ONLY: Final = "transactions are read-only (default_transaction_read_only is on)"
+HINT: Final = (
+    "`\\drds` in psql shows for which role and database it is set; if it is not meant, ask for: "
+    "ALTER ROLE YOUR_LOGIN [IN DATABASE NAME] RESET default_transaction_read_only, or where no "
+    "role stands there: ALTER DATABASE NAME RESET default_transaction_read_only"
 )
-RESET: Final = "ALTER ROLE YOUR_LOGIN RESET default_transaction_read_only"
 
 
 def alter(database: Database, what: str, login: str = "admin_runtime") -> None:
@@ -82,28 +84,33 @@ def test_page_of_a_starting_role(invite: Invite, database: Database, login: str)
         database.execute("revoke authenticated from admin_runtime, invite_test_owner")
 
 
-@pytest.mark.parametrize(
-    ("what", "why"),
-    [
-        (
-            "alter role admin_runtime in database {} set default_transaction_read_only = on",
-            "transactions of this login are read-only by a setting",
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_page_of_a_read_only_login(invite: Invite, database: Database, language: str) -> None:
+    """Its page has no command that writes, and says once what keeps it from every change."""
+    alter(database, "set default_transaction_read_only = on")
+    page = invite("runbook", "--lang", language).stdout
+    heading, why, exit_code = {
+        "en": (
+            "## Blocked here",
+            "- **Every change**: transactions of this login",
+            "status 7 says",
         ),
-        ("revoke select on identity.users from admin_runtime", "this login lacks a right"),
-    ],
-    ids=["read only", "no users"],
-)
-def test_page_where_nothing_can_be_written(
-    invite: Invite, database: Database, what: str, why: str
-) -> None:
+        "zh": ("## 这里做不到的事", "这个登录账号的事务被设置为只读", "退出码 7 表示"),
+    }[language]
+    page, _, blocked = page.partition(heading)
+    assert {"check", "list", "redemptions", "show", "stats"} == used(page)
+    assert (1, True) == (blocked.count("- **"), why in blocked)
+    assert (True, True) == (exit_code in page, f"hint: {HINT}\n```" in page)
+
+
+def test_page_of_a_login_without_the_users(invite: Invite, database: Database) -> None:
     """What keeps a login from every change stands on its page, as `check` finds it."""
-    database.execute(what.format(database.name))
+    database.execute("revoke select on identity.users from admin_runtime")
     _, _, blocked = invite("runbook").stdout.partition("## Blocked here")
-    assert f"- **Every change**: {why}" in blocked
+    assert "- **Every change**: this login lacks a right" in blocked
     one = told(invite, 5)["findings"][0]
-    assert ("blocked", True) == (one["level"], one["code"] in ("read_only", "actor_blocked"))
-    if "GRANT" in one["hint"] and "select" in what:
-        assert one["hint"].removeprefix("ask for: ") in blocked
+    assert ("blocked", "actor_blocked") == (one["level"], one["code"])
+    assert one["hint"].removeprefix("ask for: ") in blocked
 
 
 def test_page_without_the_write_role(invite: Invite) -> None:
@@ -125,23 +132,56 @@ def test_quoted_identifiers(invite: Invite, database: Database) -> None:
     assert (0, 2) == (done.exit_code, stored(database)), done.stderr
 
 
-@pytest.mark.parametrize("place", ["role", "database"])
+PLACES: Final = {
+    "role in the database": ("alter role admin_runtime in database {name}", 0),
+    "role": ("alter role admin_runtime", 0),
+    "database": ("alter database {name}", 1),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_read_only(invite: Invite, database: Database, place: str) -> None:
     """A login whose transactions are read-only reads; what writes is refused, and `check` says so.
 
     What an administrator has set is respected, and told apart from a standby.
     """
-    made = put(database, "A")
-    if place == "role":
-        alter(database, "set default_transaction_read_only = on")
-    else:
-        database.execute(f"alter database {database.name} set default_transaction_read_only = on")
-    one = finding(told(invite, 5), "read_only")
-    assert ("blocked", True) == (one["level"], RESET in one["hint"])
-    assert "standby" not in codes(told(invite, 5))
-    for command in (line(), [*line(), "--dry-run"], ["revoke", made, "--yes"]):
-        done = invite(*command)
-        said, hint = failure(done)
-        assert (7, READ_ONLY) == (done.exit_code, said)
-        assert (True, False) == (RESET in (hint or ""), "standby" in done.stderr)
-    assert (0, 1) == (invite("list").exit_code, stored(database))
+    statement = PLACES[place][0].format(name=database.name)
+    database.execute(f"{statement} set default_transaction_read_only = on")
+    try:
+        made = put(database, "A")
+        found = told(invite, 7)
+        first = {"level": "unavailable", "code": "read_only", "message": READ_ONLY, "hint": HINT}
+        assert first == found["findings"][0]
+        blocked = {way["name"]: way["reason"] for way in found["capabilities"] if way["reason"]}
+        assert dict.fromkeys(["generate", "update", "revoke"], READ_ONLY) == blocked
+        assert set() == {"standby", "generate_blocked", "update_blocked"} & set(codes(found))
+        for need, command in (
+            ("generate", line()),
+            ("generate", [*line(), "--dry-run"]),
+            ("revoke", ["revoke", made, "--yes"]),
+        ):
+            done = invite(*command)
+            why = f"unavailable: `{need}` is blocked here: {READ_ONLY}; nothing was changed"
+            assert (7, (why, f"hint: {HINT}")) == (done.exit_code, failure(done))
+        assert (0, 1) == (invite("list").exit_code, stored(database))
+    finally:
+        database.execute(f"{statement} reset default_transaction_read_only")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_to_ask_for(invite: Invite, database: Database, place: str) -> None:
+    """The statement that the hint names takes the setting back where it was made."""
+    begin, number = PLACES[place]
+    statement = begin.format(name=database.name)
+    database.execute(f"{statement} set default_transaction_read_only = on")
+    try:
+        hint = told(invite, 7)["findings"][0]["hint"]
+        asked = hint.partition("ask for: ")[2].split(", or where no role stands there: ")[number]
+        asked = asked.replace("YOUR_LOGIN", "admin_runtime")
+        if place == "role":
+            asked = asked.replace("[IN DATABASE NAME] ", "")
+        asked = asked.replace("[", "").replace("]", "").replace("NAME", database.name)
+        database.execute(asked)
+        assert "read_only" not in codes(told(invite))
+    finally:
+        database.execute(f"{statement} reset default_transaction_read_only")

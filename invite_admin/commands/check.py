@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from invite_admin import __version__, checkup, findings, limits
 from invite_admin.checkup import Load, Where
-from invite_admin.errors import Denied, InviteError, Unsupported
 from invite_admin.options import database_command
 from invite_admin.report import Column, Layout, Report
 
 if TYPE_CHECKING:
-    from invite_admin.findings import Finding
     from invite_admin.run import Run
     from invite_admin.store import Store
 
@@ -29,7 +27,8 @@ def command(store: Store, *, run: Run) -> Report:
     """Say what this login can do here, what is blocked and why.
 
     Nothing is changed. The exit status is 6 where rows may be hidden or the actor is refused,
-    else 5 where something is blocked, else 0.
+    else 7 where a standby or a setting keeps this login from every change, else 5 where something
+    is blocked, else 0.
 
     \b
     Example: invite check
@@ -51,13 +50,5 @@ def command(store: Store, *, run: Run) -> Report:
         [tuple(facts[column.key] for column in COLUMNS)],
         Layout.OBJECT,
         sections=checkup.sections(where, store.shape, found, load),
-        verdict=_verdict(found),
+        verdict=findings.verdict(found),
     )
-
-
-def _verdict(found: list[Finding]) -> InviteError | None:
-    for level, kind in (("refused", Denied), ("blocked", Unsupported)):
-        named = [finding for finding in found if finding.level == level]
-        if named:
-            return kind(named[0].message, hint=named[0].hint)
-    return None

@@ -97,7 +97,7 @@ def _live(run: Run) -> Stand:
             hint="set INVITE_DATABASE_URL, or use --offline for the application's own structure",
         )
     with Job(run, (), Target("markdown")).opened(writing=False) as store:
-        return runbook.live(store.shape.facts, run.settings, store.session.server.barred)
+        return runbook.live(store.shape.facts, run.settings)
 
 
 def _print(run: Run, page: str) -> None:

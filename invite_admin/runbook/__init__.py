@@ -13,7 +13,7 @@ import click
 from invite_admin import errors
 from invite_admin.runbook.samples import Samples
 from invite_admin.runbook.stand import Stand, live, offline
-from invite_admin.shape import STEPS, Block
+from invite_admin.shape import BARS, STEPS, Block, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,9 +49,12 @@ class _Writer:
 
     def __init__(self, stand: Stand, tree: click.Group, language: str) -> None:
         self._shape, self._tree, self._language = stand.shape, tree, language
-        self._ways = {str(need): way for need, way in stand.shape.ways.items()}
-        self._ways["request_id"] = stand.shape.audit
-        self._barred = stand.barred
+        self._bar = next((BARS[name] for name in stand.shape.facts.barred), Way())
+        self._ways = {
+            "server": self._bar,
+            **{str(need): way for need, way in stand.shape.ways.items()},
+            "request_id": stand.shape.audit,
+        }
         self._samples = Samples(stand)
 
     def paragraphs(self) -> Iterator[str]:
@@ -120,11 +123,10 @@ class _Writer:
             (what, way)
             for what, way in ways.items()
             if way.block not in (None, Block.NO_AUDIT)  # no log is no right that is lacking
+            and (what == "server" or way is not self._bar)
         ]
-        if not (blocks or self._barred):
+        if not blocks:
             yield self._say(page()["nothing_blocked"])
-        for name in self._barred:
-            yield self._bullet("change", name)
         for what, way in blocks:
             yield self._bullet(what, str(way.block))
             if way.grant:

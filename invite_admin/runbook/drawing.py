@@ -6,7 +6,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from invite_admin import columns, output
-from invite_admin.findings import find_in_shape
+from invite_admin.findings import find_in_shape, verdict
 from invite_admin.model import Capability
 from invite_admin.place import Place, whereabouts
 from invite_admin.report import Layout, Report
@@ -38,7 +38,7 @@ class Drawing:
     """
 
     def __init__(self, stand: Stand) -> None:
-        self.shape, self.settings, self.barred = stand.shape, stand.settings, stand.barred
+        self.shape, self.settings = stand.shape, stand.settings
         self.audited = stand.shape.by_functions
 
     @property
@@ -54,16 +54,14 @@ class Drawing:
 
     def findings(self) -> list[Finding]:
         """Return what ``check`` finds."""
-        return find_in_shape(self.shape, self.settings, self.barred)
+        return find_in_shape(self.shape, self.settings)
 
     def verdict(self) -> list[str]:
         """Return the lines that ``check`` ends with where something is in the way."""
-        bad = [f for f in self.findings() if f.level in ("refused", "blocked")]
+        bad = verdict(self.findings())
         if not bad:
             return []
-        word = "denied" if bad[0].level == "refused" else "unsupported"
-        hint = [f"hint: {bad[0].hint}"] if bad[0].hint else []
-        return [f"invite: {word}: {bad[0].message}", *hint]
+        return [f"invite: {bad.word}: {bad.message}", *([f"hint: {bad.hint}"] if bad.hint else [])]
 
     def voiding(self) -> list[str]:
         """Name the command that voids the batch."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from invite_admin import checkup, columns, output
 from invite_admin.checkup import Where
+from invite_admin.findings import verdict
 from invite_admin.model import Capability
 from invite_admin.report import Layout, Report
 from invite_admin.runbook.drawing import FRIDAY, NOW, REQUEST, STYLE, Drawing
@@ -33,8 +34,8 @@ class Samples(Drawing):
 
     def check_exit(self) -> int:
         """Return the exit status of ``check``."""
-        levels = {f.level for f in self.findings()}
-        return 6 if "refused" in levels else 5 if "blocked" in levels else 0
+        bad = verdict(self.findings())
+        return bad.exit_code if bad else 0
 
     def _of_check(self) -> str:
         where = Where(

@@ -33,15 +33,13 @@ class Stand:
     Attributes:
         shape: What there is and what can be done, with placeholders for every name.
         settings: The same for the settings.
-        barred: What keeps the login from writing at all, as ``Server.barred`` names it.
     """
 
     shape: Shape
     settings: Settings
-    barred: tuple[str, ...] = ()
 
 
-def live(facts: Facts, settings: Settings, barred: tuple[str, ...] = ()) -> Stand:
+def live(facts: Facts, settings: Settings) -> Stand:
     """Take the names out of what a live database says."""
     names = {facts.outer or facts.login: LOGIN}
     if settings.write_role:
@@ -63,7 +61,7 @@ def live(facts: Facts, settings: Settings, barred: tuple[str, ...] = ()) -> Stan
         },
     )
     role = named(settings.write_role) if settings.write_role else None
-    return replace(_stand(plain, settings, role), barred=barred)
+    return _stand(plain, settings, role)
 
 
 def offline(step: int) -> Stand:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from invite_admin import catalogue
 from invite_admin.admin import AUDIT_TABLE
 from invite_admin.codes import Kind
-from invite_admin.errors import BadInput, Unavailable
+from invite_admin.errors import BadInput
 from invite_admin.judge import read_shape
 from invite_admin.model import Capability, Group, Outcome
-from invite_admin.server import READ_ONLY, READ_ONLY_HINT
 from invite_admin.store import outcomes
 from invite_admin.store.actors import find_accounts, find_actor
 from invite_admin.store.batches import Batches
@@ -102,13 +101,6 @@ class Store:
         wanted = tuple(needs)
         self.shape.require(wanted)
         if any(need.writes for need in wanted):
-            if self.session.server.standby:
-                raise Unavailable(
-                    "this server is a standby, which allows reading only; nothing was changed",
-                    hint="connect to the primary (target_session_attrs=read-write in the URL)",
-                )
-            if self.session.server.read_only:
-                raise Unavailable(f"{READ_ONLY}; nothing was changed", hint=READ_ONLY_HINT)
             _ = self.actor
 
     def require_lookup(self, names: Iterable[Name]) -> None:

@@ -99,10 +99,18 @@ def test_changes(there: Invite, replica: Database, command: list[str]) -> None:
 
 
 def test_check(there: Invite) -> None:
-    """`check` says that it is a standby, which allows reading only."""
-    found = there("check", "--format", "json").json["findings"]
-    [told] = [finding["message"] for finding in found if finding["code"] == "standby"]
-    assert "this server is a standby, which allows reading only" == told
+    """`check` says that it is a standby, which allows reading only, as the commands end."""
+    done = there("check", "--format", "json")
+    assert 7 == done.exit_code
+    why = "this server is a standby, which allows reading only"
+    assert {
+        "level": "unavailable",
+        "code": "standby",
+        "message": why,
+        "hint": "connect to the primary (target_session_attrs=read-write in the URL)",
+    } == done.json["findings"][0]
+    blocked = {way["name"]: way["reason"] for way in done.json["capabilities"] if way["reason"]}
+    assert {"generate": why, "update": why, "revoke": why} == blocked
 
 
 def test_two_hosts(there: Invite, pair: tuple[Node, Node], replica: Database) -> None:
