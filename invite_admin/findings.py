@@ -61,7 +61,7 @@ def find_in_shape(shape: Shape, settings: Settings) -> list[Finding]:
 
 def verdict(found: Sequence[Finding]) -> InviteError | None:
     """Return the failure that the first finding gives a command; None where it gives none."""
-    kind = FAILURES.get(found[0].level)
+    kind = FAILURES.get(found[0].level) if found else None
     return kind(found[0].message, hint=found[0].hint) if kind else None
 
 
