@@ -28,8 +28,8 @@ BASE = (
     *("redeemed_by", "redeemed_email", "redeemed_at"),
 )
 AUDITED = (
-    *("actor_user_id", "actor_email", "action", "target_id", "after_value", "request_id"),
-    "created_at",
+    *("actor_user_id", "actor_email", "action", "target_type", "target_id", "after_value"),
+    *("request_id", "created_at"),
 )
 HIDEABLE = ("code_hash", "created_by")  # a login may be kept from them and still list
 _WRITTEN = {  # the privilege by its letter, and on which columns

@@ -19,10 +19,20 @@ if TYPE_CHECKING:
     from invite_admin.session import Session
     from invite_admin.shape import Shape
 
+# A row of something else is left out by its type and by the form of its text, never by a cast,
+# which the server may try before it looks at the type. One regular expression for the form takes
+# ten times as long: a second for 100,000 rows.
+_CREATED = f"""
+{AUDIT_TABLE}
+where request_id = :request_id and action = 'redemption_code.create'
+  and target_type = 'redemption_code'
+  and target_id::text like '________-____-____-____-____________'
+  and target_id::text not like '%-%-%-%-%-%' and target_id::text !~ '[^0-9a-f-]'
+"""
+
 _MADE = f"""
 select target_id::text as id, actor_email, after_value, created_at
-from {AUDIT_TABLE}
-where request_id = :request_id and action = 'redemption_code.create'
+from {_CREATED}
   and (cast(:actor as uuid) is null or actor_user_id = cast(:actor as uuid))
 order by created_at, target_id
 limit :limit
@@ -30,16 +40,13 @@ limit :limit
 
 
 _COUNT = f"""
-select count(*) from {AUDIT_TABLE}
-where request_id = :request_id and action = 'redemption_code.create'
+select count(*) from {_CREATED}
   and actor_user_id = cast(:actor as uuid)
   and (cast(:ids as text[]) is null or target_id::text = any(cast(:ids as text[])))
 """
 
 _OTHERS = f"""
-select exists (select from {AUDIT_TABLE}
-               where request_id = :request_id and action = 'redemption_code.create'
-                 and actor_user_id <> cast(:actor as uuid))
+select exists (select from {_CREATED} and actor_user_id <> cast(:actor as uuid))
 """
 _OTHERWISE = "name the codes by --created-since and --created-until, or by --note"
 
