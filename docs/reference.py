@@ -13,6 +13,7 @@ from invite_admin import columns, errors
 from invite_admin.cli import cli
 from invite_admin.commands import check
 from invite_admin.keys import known_in, known_settings
+from invite_admin.model import Outcome
 from invite_admin.settings import Limits, Smoke, Timeouts
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _DEFAULTS = {False: "false", (): "none", None: "none: no such limit"}
 WIDTH = 78  # columns that Click fills of a terminal of 80
+OF_REVOKE = (Outcome.REVOKED, Outcome.WOULD_REVOKE)
+OF_UPDATE = (Outcome.UPDATED, Outcome.WOULD_UPDATE, Outcome.UNCHANGED)
 PAGE = Path(__file__).with_name("reference.md")
 KEYS: dict[str, Sequence[Column]] = {
     "generate": columns.GENERATED,
@@ -51,6 +54,11 @@ def page() -> str:
             "masks, ids and notes are text; points, counts, positions and shares are numbers."
         ),
         "\n".join(f"- {name}: `{' '.join(c.key for c in found)}`" for name, found in KEYS.items()),
+        (
+            f"The `outcome` of `revoke` is one of `{_outcomes(OF_UPDATE)}`, that of `update` one "
+            f"of `{_outcomes(OF_REVOKE)}`. With `refused` the database does not let the code be "
+            "changed, by a rule or a trigger of the table; `detail` has the SQLSTATE."
+        ),
         (
             "Times of `smoke` are in seconds: `first` to the first answer, `whole` with the "
             "tries after busy, each for half of the people, for 95 of 100, and for the last."
@@ -87,6 +95,10 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
             found = command.get_command(context, word)
             if found is not None:
                 yield from _commands(found, f"{name} {word}")
+
+
+def _outcomes(without: Sequence[Outcome]) -> str:
+    return " ".join(outcome for outcome in Outcome if outcome not in without)
 
 
 def _exit_codes() -> str:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from invite_admin.changes import Tally, Telling
-from invite_admin.model import SETTLED, Outcome, Status
+from invite_admin.model import SETTLED, Outcome, Result, Status
 from invite_admin.report import Drawn, Report
 from invite_admin.spool import Spool
+from invite_admin.tally import Tally, Telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from invite_admin.changes import Plan, Verb
     from invite_admin.model import Group, Row
     from invite_admin.run import Run
-    from invite_admin.store import Result, Store
-
-    Became = tuple[str, Outcome, Row | None]
+    from invite_admin.store import Store
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789*-")
 
@@ -93,7 +91,7 @@ class Acting:
 
     def _report(
         self,
-        become: Callable[[Group], Iterator[Became]],
+        become: Callable[[Group], Iterator[Result]],
         sweep: Callable[[Store, Group], bool] | None,
         summary: Callable[[], list[str]],
     ) -> Report:
@@ -110,7 +108,7 @@ class Acting:
 
     def _by_filter(
         self,
-        become: Callable[[Group], Iterator[Became]],
+        become: Callable[[Group], Iterator[Result]],
         sweep: Callable[[Store, Group], bool] | None,
     ) -> Iterator[Sequence[Any]]:
         """Act on each group; what became of it is kept apart until it is known to be true."""
@@ -132,12 +130,12 @@ class Acting:
         return (row for rows in kept for row in rows)
 
     def _told(
-        self, group: Group, become: Callable[[Group], Iterator[Became]], before: int
+        self, group: Group, become: Callable[[Group], Iterator[Result]], before: int
     ) -> Iterator[Sequence[Any]]:
         became = zip(become(group), group.masks, strict=True)
-        for position, ((identity, outcome, row), mask) in enumerate(became, start=before + 1):
-            self._tally.add(outcome, row.points if row else 0)
-            yield (position, *self._telling.code(identity, mask, outcome, row))
+        for position, (result, mask) in enumerate(became, start=before + 1):
+            self._tally.take(result)
+            yield (position, *self._telling.code(mask, result))
 
     def _drawn(self, group: Group, before: int) -> str:
         """Write the lines of codes that were all changed, as ``output`` would."""
@@ -148,13 +146,13 @@ class Acting:
             f"{position},{identity},{mask}{rest}" for position, (identity, mask) in named
         )
 
-    def _by_name(self, become: Callable[[Group], Iterator[Became]]) -> Iterator[Sequence[Any]]:
+    def _by_name(self, become: Callable[[Group], Iterator[Result]]) -> Iterator[Sequence[Any]]:
         """Act on each group; each name is then told in its place."""
         told: dict[str, tuple[Outcome, tuple[Any, ...]]] = {}
         for group in self._plan.groups:
-            for (identity, outcome, row), mask in zip(become(group), group.masks, strict=True):
-                self._tally.add(outcome, row.points if row else 0)
-                told[identity] = outcome, self._telling.code(identity, mask, outcome, row)
+            for result, mask in zip(become(group), group.masks, strict=True):
+                self._tally.take(result)
+                told[result.id] = result.outcome, self._telling.code(mask, result)
             self._advance(len(group.ids))
         lines = [
             told[item.id] if item.id else self._telling.unfit(item)
@@ -163,7 +161,7 @@ class Acting:
         self._tally.lines.update(outcome for outcome, _ in lines)
         return ((position, *cells) for position, (_, cells) in enumerate(lines, start=1))
 
-    def _changed(self, group: Group) -> Iterator[Became]:
+    def _changed(self, group: Group) -> Iterator[Result]:
         rows = list(self._store.reads.by_id(group.ids).values())
         results = self._act.apply(self._store, rows, self._plan.extras)
         self.revived += sum(
@@ -172,22 +170,21 @@ class Acting:
             if row.status is Status.EXPIRED and results[row.id].outcome is self._act.verb.done
         )
         for identity in group.ids:
-            result = results.get(identity)
-            yield identity, *((result.outcome, result.row) if result else (Outcome.NOT_FOUND, None))
+            yield results.get(identity) or Result(identity, Outcome.NOT_FOUND, None)
 
-    def _would_become(self, group: Group) -> Iterator[Became]:
+    def _would_become(self, group: Group) -> Iterator[Result]:
         rows = self._store.reads.by_id(group.ids)
         for identity in group.ids:
             row = rows.get(identity)
-            yield identity, *(self._would(row) if row else (Outcome.NOT_FOUND, None))
+            yield self._would(row) if row else Result(identity, Outcome.NOT_FOUND, None)
 
-    def _would(self, row: Row) -> tuple[Outcome, Row]:
+    def _would(self, row: Row) -> Result:
         act, extras = self._act, self._plan.extras
         if row.status in SETTLED:
-            return SETTLED[row.status], row
+            return Result(row.id, SETTLED[row.status], row)
         if act.same(row, extras):
-            return Outcome.UNCHANGED, row
-        return act.verb.would, act.become(row, extras)
+            return Result(row.id, Outcome.UNCHANGED, row)
+        return Result(row.id, act.verb.would, act.become(row, extras))
 
     def _summary(self) -> list[str]:
         lines, named = self._tally.summary(), self._store.named

@@ -51,7 +51,7 @@ class NotFound(InviteError):
 
 
 class Conflict(InviteError):
-    """A named code is busy, gone or in another state than needed; a request id was used."""
+    """A named code is busy, gone, refused or in another state; a request id was used."""
 
     exit_code = 4
     word = "conflict"

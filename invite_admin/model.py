@@ -50,6 +50,7 @@ class Outcome(StrEnum):
     ALREADY_REVOKED = "already_revoked"
     NOT_FOUND = "not_found"
     BUSY = "busy"
+    REFUSED = "refused"
     AMBIGUOUS = "ambiguous"
 
     @property
@@ -171,6 +172,23 @@ class Row:
     redeemed_at: datetime | str | None
     revoked_at: datetime | str | None
     revoked_by: str | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one code of a change.
+
+    Attributes:
+        id: The code's id.
+        outcome: What became of it.
+        row: The code as it is now, or in a dry run would be; None where there is none.
+        refusal: The SQLSTATE by which the database refuses it; None for any other outcome.
+    """
+
+    id: str
+    outcome: Outcome
+    row: Row | None
+    refusal: str | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
+USED = frozenset({"55000", "P0002"})  # a used, void or unknown code, in the admin functions' words
+# Classes of what is no single row's matter: statement, login, transaction, server, its resources.
+_SHARED = (
+    *("0", "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
+    *("53", "54", "55", "57", "58", "72", "F0", "HV", "XX"),
+)
 _NULL = "23502"
 _LONGEST_NAME = 63  # bytes of PostgreSQL's names; whatever a function raises, a hash is longer
 
@@ -65,6 +71,17 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
             "once the server is back"))),
     ("P0002", (errors.NotFound, "there is no such code", None)),
 )  # fmt: skip
+
+
+def of_a_row(state: str | None) -> bool:
+    """Tell whether a failure may be the matter of a single row, and others could be changed.
+
+    That is a lock, or a refusal: by a rule or a trigger of the table, whose SQLSTATE may be of its
+    own making, or by an admin function.
+    """
+    if state is None:
+        return False
+    return state in LOCKED | USED or not state.startswith(_SHARED)
 
 
 def translate(error: Error) -> errors.InviteError:

@@ -20,6 +20,7 @@ from test_judging import KEYS
 from tool import TIMEOUT
 from waiting import await_gone, read_until, until
 
+from invite_admin import text
 from invite_admin.gate import TICKETS
 from invite_admin.locks import Purpose
 
@@ -646,6 +647,27 @@ def test_held_codes_are_named(invite: Invite, database: Database) -> None:
         _, told = process.communicate(timeout=TIMEOUT)
     assert 130 == process.returncode
     assert b"held by others; to void what is left of them:\n  invite revoke --note" in told
+    assert b"every test code was redeemed or voided, or is counted above\nhint: to void" in told
+
+
+NO_VOIDING: Final = """
+    create function public.refuse() returns trigger language plpgsql as $$
+    begin raise exception 'no'; end $$;
+    create trigger refuse before update on public.redemption_codes
+    for each row when (new.revoked_at is not null) execute function public.refuse();
+"""
+
+
+def test_refused_codes_are_named(invite: Invite, database: Database) -> None:
+    """Codes that the database does not let be voided are counted, not called voided."""
+    database.execute(NO_VOIDING)
+    with slow_run(invite, database) as process:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=TIMEOUT)
+    assert 130 == process.returncode
+    left = text.counted(database.value(UNUSED), "test code")
+    assert f"{left} refused by the database; to void what is left of them:" in told.decode()
+    assert b"0 test codes left unused, voided" in told
     assert b"every test code was redeemed or voided, or is counted above\nhint: to void" in told
 
 

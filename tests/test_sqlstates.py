@@ -45,6 +45,11 @@ REFUSING = """
         using errcode = '42501', detail = 'of the server';
     end $$
 """
+SHARED = (
+    *((FAILED, "XX000"), (FAILED, "53100"), (FAILED, "58030"), (UNSUPPORTED, "42P01")),
+    *((UNSUPPORTED, "42883"), (UNSUPPORTED, "0A000"), (DENIED, "42501"), (UNAVAILABLE, "25006")),
+    *((UNAVAILABLE, "08006"), (UNAVAILABLE, "53300"), (UNAVAILABLE, "57014"), (CONFLICT, "55006")),
+)
 STATES = [(code, state) for code, states in BY_STATE.items() for state in states]
 
 
@@ -71,13 +76,14 @@ def test_states_of_a_change(database: Database, invite: Invite, login: str) -> N
     """A state that is no single code's matter ends a change, and no code is changed."""
     codes = [make(database) for _ in range(3)]
     before = snapshot(database)
-    for code, state in ((FAILED, "23514"), (DENIED, "42501"), (FAILED, "XX000")):
+    for code, state in SHARED:
         turn_on(database, state)
-        done = invite("revoke", *(c.id for c in codes), "--yes", login=login)
-        assert (code, "") == (done.exit_code, done.stdout)
-        line, _ = failure(done)
-        assert line.startswith(f"{WORDS[code]}: ")
-        assert line.endswith(f"nothing was changed (SQLSTATE {state})")
+        for named in ([c.id for c in codes], ["--points", "10"]):
+            done = invite("revoke", *named, "--yes", login=login)
+            assert (code, "") == (done.exit_code, done.stdout)
+            line, _ = failure(done)
+            assert line.startswith(f"{WORDS[code]}: ")
+            assert line.endswith(f"nothing was changed (SQLSTATE {state})")
     assert before == snapshot(database)
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from invite_admin.changes import Plan
-    from invite_admin.model import Row
+    from invite_admin.model import Result, Row
     from invite_admin.run import Run
-    from invite_admin.store import Result, Store
+    from invite_admin.store import Store
     from invite_admin.whens import When
 
 _VERB = Verb(Capability.UPDATE, "Update", Outcome.UPDATED, Outcome.WOULD_UPDATE, columns.UPDATED)

@@ -38,6 +38,7 @@ SETTLED = "every test code was redeemed or voided"
 COUNTED = f"{SETTLED}, or is counted above"
 _NO_WAY = "they cannot be voided here"
 _TO_VOID = "to void what is left of them:"
+_KEPT = {Outcome.BUSY: "held by others", Outcome.REFUSED: "refused by the database"}
 
 
 @dataclass
@@ -158,9 +159,11 @@ class Stock:
         voided = sum(result.outcome.good for result in results.values())
         self._note("voided", voided)
         self._leave(f"{text.counted(voided, 'test code')} left unused, voided")
-        busy = sum(result.outcome is Outcome.BUSY for result in results.values())
-        if busy:
-            self._leave(f"{text.counted(busy, 'test code')} held by others; {_TO_VOID}")
+        for outcome, why in _KEPT.items():
+            kept = sum(result.outcome is outcome for result in results.values())
+            if not kept:
+                continue
+            self._leave(f"{text.counted(kept, 'test code')} {why}; {_TO_VOID}")
             self._leave(f"  {self._command}")
             self.settled = COUNTED
 

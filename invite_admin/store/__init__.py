@@ -10,12 +10,11 @@ from invite_admin.admin import AUDIT_TABLE
 from invite_admin.codes import Kind
 from invite_admin.errors import BadInput
 from invite_admin.judge import read_shape
-from invite_admin.model import Capability, Group, Outcome
+from invite_admin.model import Capability, Group, Outcome, Result
 from invite_admin.store import outcomes
 from invite_admin.store.actors import find_accounts, find_actor
 from invite_admin.store.batches import Batches
 from invite_admin.store.issued import Issued
-from invite_admin.store.outcomes import Result
 from invite_admin.store.pieces import Changed, Pieces, group_of
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
 from invite_admin.store.requests import made_under
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from invite_admin.settings import Settings
     from invite_admin.shape import Shape
 
-__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Result", "Store", "look"]
+__all__ = ["REDEMPTION_KEYS", "Batches", "Found", "Issued", "Store", "look"]
 
 MANY = 100  # codes; a statement about more may take longer (what is heavy, the gate says)
 LONG_STATEMENT = 900  # seconds
@@ -224,10 +223,7 @@ class Store:
             self._voided += len(changed.done) if change is None else 0
         changed.kept = outcomes.revoked if change is None else change.leaves
         now = self.reads.by_id([row.id for row in rows])
-        return {
-            row.id: Result(row.id, outcomes.outcome(row.id, now, changed, done), now.get(row.id))
-            for row in rows
-        }
+        return {row.id: outcomes.result(row.id, now, changed, done) for row in rows}
 
     def writes(self, need: Capability) -> Writes:
         """Act as the role that writes, and return the way to write."""

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from invite_admin.errors import Failed
-from invite_admin.model import SETTLED, UNUSED, Outcome, Row, Status
+from invite_admin.model import SETTLED, UNUSED, Outcome, Result, Row, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from invite_admin.store.pieces import Changed
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of one code of a change; ``row`` as it is now, None where there is none."""
-
-    id: str
-    outcome: Outcome
-    row: Row | None
 
 
 def revoked(row: Row) -> bool:
@@ -33,7 +23,7 @@ def unused(row: Row) -> bool:
     return row.status in UNUSED
 
 
-def outcome(identity: str, now: Mapping[str, Row], changed: Changed, done: Outcome) -> Outcome:
+def result(identity: str, now: Mapping[str, Row], changed: Changed, done: Outcome) -> Result:
     """Say what became of one code.
 
     Args:
@@ -47,15 +37,17 @@ def outcome(identity: str, now: Mapping[str, Row], changed: Changed, done: Outco
     """
     row = now.get(identity)
     if identity in changed.done and row is not None and changed.kept(row):
-        return done
+        return Result(identity, done, row)
     if identity in changed.done:
         raise not_done()
     if row is None:
-        return Outcome.NOT_FOUND
+        return Result(identity, Outcome.NOT_FOUND, None)
     if row.status in SETTLED:
-        return SETTLED[row.status]
+        return Result(identity, SETTLED[row.status], row)
     if identity in changed.locked:
-        return Outcome.BUSY
+        return Result(identity, Outcome.BUSY, row)
+    if identity in changed.refused:
+        return Result(identity, Outcome.REFUSED, row, changed.refused[identity])
     raise Failed(
         "the database left unused codes as they were and gave no reason; nothing was changed"
     )

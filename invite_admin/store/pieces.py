@@ -1,9 +1,10 @@
 """Changes many codes in one transaction, so that each code's outcome is its own.
 
 Codes go in id order, so that two commands cannot deadlock, in pieces, each in a savepoint. A piece
-that fails is undone and halved until the failing code stands alone. Nothing waits for a lock but
-such a single code, and all waits of a command together last at most the lock timeout. Where a
-whole table is locked, as while an index is made, every code would seem to be: that ends it.
+that fails is undone and halved until the failing code, locked or refused, stands alone. Nothing
+waits for a lock but such a single code, and all waits of a command together last at most the lock
+timeout. Where a whole table is locked, as while an index is made, every code would seem to be:
+that ends it, and so do more refused codes than ``REFUSALS``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import psycopg
 import sqlalchemy as sa
 
 from invite_admin import sqlstates
-from invite_admin.errors import Busy
+from invite_admin.errors import NOTHING_CHANGED, Busy, Failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SAVEPOINTS = 60  # PostgreSQL keeps 64 subtransactions of a session in shared memory
 SMALLEST, LARGEST = 50, 20_000  # codes a savepoint; the second bounds the memory of both sides
 A_GROUP = 10_000  # codes
-REFUSED = frozenset({"55000", "P0002"})
+REFUSALS = 1_000  # codes a command; more of them have a cause in common
 _NO_WAIT = 1  # ms; 0 would mean without a bound
 # Also one that is only waited for stands before who comes later.
 _TABLE_LOCKED = """
@@ -47,10 +48,14 @@ select exists (
 
 @dataclass
 class Changed:
-    """What became of the codes, by id; ``kept`` tells whether a row has what it was to get."""
+    """What became of the codes, by id; ``kept`` tells whether a row has what it was to get.
+
+    ``refused`` has the SQLSTATE of each code that the database does not let be changed.
+    """
 
     done: set[str] = field(default_factory=set)
     locked: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
     kept: Callable[[Row], bool] = lambda _row: True
 
 
@@ -97,6 +102,7 @@ class Pieces:
         self._tables = tables
         self._told = False
         self._wrote = False
+        self._refusals = 0
         self._size: int | None = None
 
     @contextmanager
@@ -119,7 +125,7 @@ class Pieces:
         """Change all of so many codes, or none; ``change`` returns how many it changed.
 
         Returns:
-            False where a code is locked or was changed by somebody else.
+            False where a code is locked, refused or was changed by somebody else.
 
         Raises:
             InviteError: What is no matter of a single code; nothing was changed.
@@ -131,7 +137,7 @@ class Pieces:
         except _TooFewError:
             return False
         except psycopg.Error as error:
-            if error.sqlstate in REFUSED | sqlstates.LOCKED:
+            if sqlstates.of_a_row(error.sqlstate):
                 return False
             raise sqlstates.translate(error) from None
         self._wrote = True
@@ -142,6 +148,7 @@ class Pieces:
 
         Raises:
             Busy: A whole table stayed locked; nothing was changed.
+            Failed: More codes are refused than one command finds out; nothing was changed.
             InviteError: What is no matter of a single code; nothing was changed.
         """
         ordered = sorted(ids)
@@ -159,6 +166,8 @@ class Pieces:
                 pending.extendleft((piece[half:], piece[:half]))
             elif state in sqlstates.LOCKED:
                 self._wait(piece, change, changed)
+            else:
+                self._refuse(piece, state, changed)
         return changed
 
     def _try(
@@ -172,7 +181,7 @@ class Pieces:
             with self._session.attempt(psycopg.Error):
                 changed.done |= change(piece)
         except psycopg.Error as error:
-            if error.sqlstate in REFUSED | sqlstates.LOCKED:
+            if sqlstates.of_a_row(error.sqlstate):
                 return error.sqlstate
             raise sqlstates.translate(error) from None
         self._wrote = True
@@ -201,6 +210,20 @@ class Pieces:
         self._lock_timeout(_NO_WAIT)
         if state in sqlstates.LOCKED:
             self._leave(piece, changed)
+        elif state is not None:
+            self._refuse(piece, state, changed)
+
+    def _refuse(self, piece: Sequence[str], state: str, changed: Changed) -> None:
+        """Leave the one refused code as it is, unless there are too many of them."""
+        changed.refused |= dict.fromkeys(piece, state)
+        self._refusals += state not in sqlstates.USED
+        if self._refusals > REFUSALS:
+            raise Failed(
+                f"the database refuses more than {REFUSALS:,} of these codes; {NOTHING_CHANGED} "
+                f"(SQLSTATE {state})",
+                hint="ask the application's team for the rule; a narrower filter, or a file of "
+                "fewer codes, changes those that it allows",
+            )
 
     def _leave(self, piece: Sequence[str], changed: Changed) -> None:
         """Leave the one locked code as it is, unless the table is what is locked."""
