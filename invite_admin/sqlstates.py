@@ -18,9 +18,9 @@ NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 USED = frozenset({"55000", "P0002"})  # a used, void or unknown code, in the admin functions' words
-# Classes of what is no single row's matter: statement, login, transaction, server, its resources.
+# Classes of what is no single row's matter: statement, value given, login, transaction, server.
 _SHARED = (
-    *("0", "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
+    *("0", "22", "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
     *("53", "54", "55", "57", "58", "72", "F0", "HV", "XX"),
 )
 _NULL = "23502"
