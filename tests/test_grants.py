@@ -100,8 +100,8 @@ WITHOUT_LOG: Final = {
     "zh": ("## 这里做不到的事", ZH, "先按备注查一查"),
 }
 LOG_GRANT: Final = (
-    "GRANT SELECT (actor_user_id, actor_email, action, target_id, after_value, request_id, "
-    "created_at) ON audit.admin_audit_logs TO YOUR_LOGIN;"
+    "GRANT SELECT (actor_user_id, actor_email, action, target_type, target_id, after_value, "
+    "request_id, created_at) ON audit.admin_audit_logs TO YOUR_LOGIN;"
 )
 
 
