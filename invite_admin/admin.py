@@ -88,8 +88,8 @@ def _powerless(name: str, facts: Facts, written: tuple[str, tuple[str, ...]]) ->
     if not function.definer:
         return Way(
             block=Block.POWERLESS,
-            reason=f"public.{name} is SECURITY INVOKER and so lacks its owner's rights",
-            ask="ask the application's team; by their migration it is SECURITY DEFINER",
+            reason=f"public.{name} is SECURITY INVOKER, and this tool knows it as SECURITY DEFINER",
+            ask="ask the application's team; by their migration it has its owner's rights",
         )
     needs = (
         (CODES, "s", tuple(facts.columns(CODES))),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 INSERTED = ("id", "code_hash", "code_mask", "credits", "expires_at", "note", "created_by")
 UPDATED = ("expires_at", "note")
+TOLD_BACK = ("id", "redeemed_at")  # what a direct write reads of the rows it writes
 BASE = (
     *("id", "code_mask", "credits", "expires_at", "note", "created_at"),
     *("redeemed_by", "redeemed_email", "redeemed_at"),
@@ -99,22 +100,24 @@ class _Judge(Picker):
     def _way(self, need: Capability) -> Way:
         if misfit := self._misfit():
             return misfit
-        if need is Capability.READ:
-            listed = BASE + tuple(c for c in REVOKED if c in self.columns)
-            return self._read(listed)
+        seeing = self._read(BASE + tuple(c for c in REVOKED if c in self.columns))
+        if need is Capability.READ or (need.writes and seeing.refused):
+            return seeing
+        way = self._beside(need)
+        # What is found or changed is read, and told as it is then; new codes are not.
+        if way.available and not (seeing.available or need is Capability.GENERATE):
+            way = seeing
+        barred = need.writes and way.available and self.facts.barred
+        return BARS[barred[0]] if barred else way
+
+    def _beside(self, need: Capability) -> Way:
+        """Return the way to do what takes more than reading, but for the reading."""
         if need is Capability.LOOKUP:
             return self._read(
                 ("id", "code_hash"),
                 "this login cannot read the hash, so a code's text cannot be looked up",
             )
-        seeing = self._way(Capability.READ)
-        if seeing.refused:
-            return seeing
-        way = self._by_function(need) if self.step == BY_FUNCTIONS else self._direct(need)
-        # What is changed is read first, and again to tell what became of it; new codes are not.
-        if way.available and not (seeing.available or need is Capability.GENERATE):
-            way = seeing
-        return BARS[self.facts.barred[0]] if way.available and self.facts.barred else way
+        return self._by_function(need) if self.step == BY_FUNCTIONS else self._direct(need)
 
     def _read(self, columns: tuple[str, ...], reason: str | None = None) -> Way:
         fits = self._sees(CODES, columns)
@@ -157,7 +160,7 @@ class _Judge(Picker):
 
         def granted(role: str) -> bool:
             sight = self._sight(role)
-            return not sight.lacks("s", ("id", "redeemed_at")) and not sight.lacks(letter, columns)
+            return not sight.lacks("s", TOLD_BACK) and not sight.lacks(letter, columns)
 
         def fits(role: str) -> bool:
             return granted(role) and not set(letter + "s") & set(self._sight(role).closed)
@@ -166,12 +169,20 @@ class _Judge(Picker):
             return self._chosen(role, "direct")
         if self._pick(granted):
             return self._kept_from(fits)
-        wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
-        verb = "INSERT" if letter == "i" else "UPDATE"
-        given = f"{verb} ({', '.join(wanted)})"
+        deed, given = self._short(letter, columns)
         grant = self.facts.grant(given, CODES, self.name, self.settings.write_role)
-        barred = self._barred(f"{verb.lower()} {', '.join(columns)}")
-        return self._lacking(fits, barred, grant, letter + "s")
+        return self._lacking(fits, self._barred(deed), grant, letter + "s")
+
+    def _short(self, letter: str, columns: tuple[str, ...]) -> tuple[str, str]:
+        """Say which deed of a direct write is not allowed, and the privilege that allows it."""
+        role = self.settings.write_role
+        sight = self._sight(role if role in self.facts.roles else self.facts.login)
+        lacking, unread = sight.lacks(letter, columns), sight.lacks("s", TOLD_BACK)
+        if unread and not lacking:
+            return f"read {', '.join(unread)}", f"SELECT ({', '.join(unread)})"
+        verb = "INSERT" if letter == "i" else "UPDATE"
+        wanted = INSERTED if letter == "i" else UPDATED + (REVOKED if self.step > 1 else ())
+        return f"{verb.lower()} {', '.join(lacking)}", f"{verb} ({', '.join(wanted)})"
 
     def _lacking(
         self, fits: Callable[[str], bool], reason: str, grant: str, letters: str = ""

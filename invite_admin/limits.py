@@ -84,15 +84,19 @@ class _Excess:
     def over(self) -> int:
         return self.used + self.wanted - self.limit
 
+    @property
+    def never(self) -> bool:
+        return self.wanted > self.limit
+
     def told(self) -> str:
         used = f"{self.used:,} of {self.limit:,} used"
         return f"{self.name}: {used}, {self.wanted:,} wanted, {self.over:,} too many"
 
     def next(self, zone: tzinfo, instead: str) -> str:
         """Say when there is room again, or what to do instead where there never is."""
-        if self.wanted > self.limit:
-            full = "; and nothing is left now" if self.used >= self.limit else ""
-            return f"{self.name}: more than the limit itself, so {instead}{full}"
+        if self.never:
+            full = ", of which nothing is left now" if self.used >= self.limit else ""
+            return f"{self.name}: more than the limit itself{full}, so {instead}"
         if self.room is None:
             return f"{self.name}: {_FREED.get(self.name, _NEVER)}"
         return f"{self.name}: room from {text.rfc3339(_second_after(self.room), zone)} on"
@@ -167,9 +171,11 @@ def _refuse(store: Store, run: Run, demand: Demand, *, stored: bool, instead: st
     beyond = list(_excesses(store, _concerned(run.preferences.limits, demand), stored=stored))
     if beyond:
         zone = run.preferences.timezone
+        # When another limit has room does not matter where one never has.
+        decisive = [excess for excess in beyond if excess.never] or beyond
         raise OverLimit(
             f"{'; '.join(excess.told() for excess in beyond)}; {NOTHING_CHANGED}",
-            hint="; ".join(excess.next(zone, instead) for excess in beyond),
+            hint="; ".join(excess.next(zone, instead) for excess in decisive),
         )
 
 

@@ -18,9 +18,10 @@ NOT_ADMIN = "administrator access required"  # the admin functions' 42501
 LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 USED = frozenset({"55000", "P0002"})  # a used, void or unknown code, in the admin functions' words
-# Classes of what is no single row's matter: statement, value given, login, transaction, server.
+# Classes of what is no single row's matter: statement, login, transaction, server, its resources;
+# and the two of a text that was given and that the database's encoding does not have.
 _SHARED = (
-    *("0", "22", "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
+    *("0", "22021", "22P05", "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
     *("53", "54", "55", "57", "58", "72", "F0", "HV", "XX"),
 )
 _NULL = "23502"
@@ -53,7 +54,7 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
                "needs"), ("run `invite check`; where it names no GRANT, ask the application's "
                "team"))),
     ("42", (errors.Unsupported, "the table is not as this command needs it",
-            "run `invite check`; it names what is missing")),
+            "run `invite check`; where it names nothing, ask the application's team")),
     ("0A000", (errors.Unsupported, "the server does not support what the command needs", None)),
     ("53100", (errors.Failed, "the server's disk is full", None)),
     ("53300", (errors.Unavailable, "the server has no connection free", ("wait a little; run the "

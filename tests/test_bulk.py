@@ -248,6 +248,7 @@ MEDDLING: Final = {
     "points": "new.credits := new.credits + 1; return new",
     "expiry": "new.expires_at := now(); return new",
     "note": "new.note := 'theirs'; return new",
+    "time": "new.created_at := clock_timestamp(); return new",
     "hash": "new.code_hash := md5(new.code_hash) || md5(''); return new",
     "left out": "return case when new.code_hash < '1' then null else new end",
 }
@@ -282,18 +283,24 @@ def test_one_hash_changed(database: Database) -> None:
         Batches(store).make(5_000, PLAIN)
 
 
+ANOTHER: Final = """
+    if pg_trigger_depth() = 1 and not exists (select from public.redemption_codes) then
+      insert into public.redemption_codes (code_hash, code_mask, credits)
+      values (repeat('0', 64), 'JYOTISH-****-ZZZZ', 9);
+    end if;
+    return new
+"""
+
+
 @BOTH_WAYS
 @pytest.mark.parametrize("count", [5, 700])
-def test_another_time_of_creation(
-    invite: Invite, database: Database, login: str, count: int
-) -> None:
+def test_a_row_of_the_same_time(invite: Invite, database: Database, login: str, count: int) -> None:
     """Rows that the transaction's time does not tell from others are asked for one by one."""
-    deed = "new.created_at := '2020-01-01Z'; return new"
-    database.execute(TRIGGER.format(deed=deed))
-    for name in ("a.jsonl", "b.jsonl"):
-        done = invite(*line(count, 1, "--output", name), login=login)
-        assert 0 == done.exit_code, done.stderr
-    assert 2 * count == stored(database)
+    database.execute(TRIGGER.format(deed=ANOTHER))
+    done = invite(*line(count, 1, "--output", "a.jsonl"), login=login)
+    assert (0, count + 1) == (done.exit_code, stored(database)), done.stderr
+    times = database.rows("select distinct created_at from public.redemption_codes")
+    assert 1 == len(times)
 
 
 @steps(2, 3)

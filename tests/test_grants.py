@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from checking import codes, finding, told
 from databases import ACTOR, LOGINS
+from hostile import failure
 
 if TYPE_CHECKING:
     from databases import Database
@@ -49,6 +50,38 @@ def test_grants(invite: Invite, database: Database, name: str) -> None:
     ways = {way["name"]: way["available"] for way in after["capabilities"]}
     assert enough == ways[need]
     assert enough or "rows_hidden" in codes(after)
+
+
+INSERTING: Final = """
+    revoke insert on public.redemption_codes from service_role;
+    grant insert (code_hash, code_mask, credits, expires_at, note, created_by)
+    on public.redemption_codes to service_role
+"""
+UNREADABLE: Final = """
+    revoke select on public.redemption_codes from service_role;
+    grant select (id, code_mask, credits, expires_at, note, created_at, code_hash)
+    on public.redemption_codes to service_role
+"""
+
+
+@pytest.mark.parametrize("database", [1], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "deed", "given"),
+    [
+        (INSERTING, "insert id", "INSERT (id, code_hash, "),
+        (UNREADABLE, "read redeemed_at", "SELECT (redeemed_at) ON "),
+    ],
+    ids=["insert", "select"],
+)
+def test_only_what_lacks(
+    invite: Invite, database: Database, change: str, deed: str, given: str
+) -> None:
+    """Of a direct write's rights those are named that lack, and no others."""
+    database.execute(change)
+    one = next(way for way in told(invite, 5)["capabilities"] if way["name"] == "generate")
+    assert f"neither this login nor service_role may {deed}" == one["reason"]
+    asked = failure(invite("generate", "--count", "1", "--points", "1"))[1]
+    assert str(asked).startswith(f"hint: ask for: GRANT {given}")
 
 
 UNSEEN: Final = "revoke select on identity.users from admin_runtime"

@@ -161,9 +161,18 @@ def test_before_the_gate_nothing_is_counted(invite: Invite, database: Database) 
     assert (8, 0) == (done.exit_code, stored(database))
 
 
+def test_one_limit_that_never_has_room(invite: Invite, database: Database) -> None:
+    """When another limit has room is not told where the command never fits."""
+    assert 0 == invite(*line(10, 1)).exit_code
+    done = invite(*line(2, 40), settings=limits(codes_per_hour=10, points_open=50))
+    hint = "hint: points_open: more than the limit itself, so ask for less"
+    assert (9, 10, hint) == (done.exit_code, stored(database), failure(done)[1])
+
+
 def test_more_than_the_limit_while_it_is_full(invite: Invite, database: Database) -> None:
     """Asking for less would not do yet, and is not all that is said."""
     assert 0 == invite(*line(5, 10)).exit_code
     done = invite(*line(6, 10), settings={"limits": {"points_open": 50}})
-    hint = "hint: points_open: more than the limit itself, so ask for less; and nothing is left now"
+    never = "more than the limit itself, of which nothing is left now, so ask for less"
+    hint = f"hint: points_open: {never}"
     assert (9, 5, hint) == (done.exit_code, stored(database), failure(done)[1])

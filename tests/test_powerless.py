@@ -34,8 +34,8 @@ BOUND: Final = "ask the application's team; the function cannot write as it is"
 POWERLESS: Final = {
     "security invoker": (
         "alter function F security invoker",
-        "F is SECURITY INVOKER and so lacks its owner's rights",
-        "ask the application's team; by their migration it is SECURITY DEFINER",
+        "F is SECURITY INVOKER, and this tool knows it as SECURITY DEFINER",
+        "ask the application's team; by their migration it has its owner's rights",
     ),
     "an owner without any right": (
         "alter function F owner to app_runtime",

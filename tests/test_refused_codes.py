@@ -83,7 +83,7 @@ def refused(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 @BOTH_WAYS
 @VERBS
 @pytest.mark.parametrize("named", [True, False], ids=["named", "filter"])
-@pytest.mark.parametrize("state", [CHECK, "P0001", "23503", "45000", "55000", "P0002"])
+@pytest.mark.parametrize("state", [CHECK, "P0001", "23503", "22023", "45000", "55000", "P0002"])
 def test_one_of_a_batch(
     database: Database, invite: Invite, *, login: str, verb: str, named: bool, state: str
 ) -> None:

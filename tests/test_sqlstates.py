@@ -49,7 +49,7 @@ SHARED = (
     *((FAILED, "XX000"), (FAILED, "53100"), (FAILED, "58030"), (UNSUPPORTED, "42P01")),
     *((UNSUPPORTED, "42883"), (UNSUPPORTED, "0A000"), (DENIED, "42501"), (UNAVAILABLE, "25006")),
     *((UNAVAILABLE, "08006"), (UNAVAILABLE, "53300"), (UNAVAILABLE, "57014"), (CONFLICT, "55006")),
-    (BAD, "22023"),
+    *((BAD, "22021"), (BAD, "22P05")),
 )
 STATES = [(code, state) for code, states in BY_STATE.items() for state in states]
 

@@ -45,11 +45,22 @@ def unread(database: Database) -> str:
 
 
 @steps(2, 3)
+def test_what_is_looked_up_is_read_too(invite: Invite, database: Database, unread: str) -> None:
+    """Who reads the hash and not the rest finds no code by its text."""
+    role = {2: "invite_test_reader", 3: "admin_runtime"}[database.step]
+    database.execute(f"grant select (code_hash) on {TABLE} to {role}")
+    found = told(invite, 5, login=unread)
+    assert [WHY] == [way["reason"] for way in found["capabilities"] if way["name"] == "lookup"]
+    assert 5 == invite("show", "JYOTISH-FAKE-FAKE", login=unread).exit_code
+
+
+@steps(2, 3)
 def test_what_is_changed_is_read_first(invite: Invite, unread: str) -> None:
     """Codes can be made; to change them is blocked where reading is, and by the same reason."""
     found = told(invite, 5, login=unread)
     able = {way["name"]: way["reason"] for way in found["capabilities"]}
-    del able["lookup"]
+    hash_too = "this login cannot read the hash, so a code's text cannot be looked up"
+    assert hash_too == able.pop("lookup")
     assert {"read": WHY, "generate": None, "update": WHY, "revoke": WHY} == able
     first = found["findings"][0]
     assert ("read_blocked", f"read is BLOCKED: {WHY}", HINT) == (

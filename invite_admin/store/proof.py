@@ -81,6 +81,7 @@ def standing(store: Store, batch: Batch) -> tuple[Counter[Status], int]:
     role = store.shape.ways[Capability.READ].role
     table, terms = CodesTable(store.shape, role), batch.terms
     differs = sa.or_(
+        table.c.created_at != batch.created_at,
         table.c.credits != terms.points,
         table.c.expires_at.is_distinct_from(terms.expires_at),
         table.c.note.is_distinct_from(terms.note),
