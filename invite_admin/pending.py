@@ -54,17 +54,45 @@ class Pending:
     bom: bool
     tool: str = __version__
 
+    @property
+    def origin(self) -> Origin:
+        """Who made the batch, where and when."""
+        batch = self.batch
+        return Origin(batch.actor, self.server, self.database, batch.created_at)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the first line says of a batch, where the rest of the file cannot be believed.
+
+    Attributes:
+        actor: Who made it.
+        server: Address of the server, for people.
+        database: Name of the database.
+        created_at: When it was made, by the server's clock.
+    """
+
+    actor: str
+    server: str
+    database: str
+    created_at: datetime
+
+    def __str__(self) -> str:
+        return f"a batch of {self.actor}, on {self.server}, database {self.database}"
+
 
 class Damaged(BadInput):
     """A file that is not whole, or was changed; whether its codes are stored it does not say.
 
     Attributes:
-        created_at: When its batch was made, by the server's clock; None where it does not say.
+        origin: What it says of its batch; None where even that is gone.
+        empty: Whether nothing at all is in it.
     """
 
-    def __init__(self, message: str, created_at: datetime | None) -> None:
+    def __init__(self, message: str, path: Path) -> None:
         super().__init__(message)
-        self.created_at = created_at
+        self.origin = _origin(path)
+        self.empty = path.exists() and not path.stat().st_size
 
 
 def beside(path: Path) -> Path:
@@ -139,24 +167,25 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
             head, codes = _whole(file)
             if codes is None:
                 message = f"{shown} was changed since it was written; nothing was done"
-                raise Damaged(message, _created_at(path))
+                raise Damaged(message, path)
         codes.source = path if descriptor is None else descriptor
         return _pending(head, codes)
     except OSError as error:
         raise BadInput(f"{shown}: cannot be read: {error.strerror}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         message = f"{shown} is no whole pending file; nothing was done"
-        raise Damaged(message, _created_at(path)) from None
+        raise Damaged(message, path) from None
 
 
-def _created_at(path: Path) -> datetime | None:
-    """Return what the first line says of when the batch was made; None where it does not."""
+def _origin(path: Path) -> Origin | None:
     try:
         with path.open("rb") as file:
-            made_at = datetime.fromisoformat(json.loads(file.readline(LONGEST_HEAD))["created_at"])
+            head = json.loads(file.readline(LONGEST_HEAD))
+        made_at = datetime.fromisoformat(head["created_at"])
+        found = Origin(head["actor"], head["server"], head["database"], made_at)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return made_at if made_at.tzinfo else None
+    return found if made_at.tzinfo else None
 
 
 def _whole(file: BinaryIO) -> tuple[dict[str, Any], Kept | None]:

@@ -19,7 +19,6 @@ from invite_admin.run import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
     from pathlib import Path
 
     from invite_admin.batch import Batch
@@ -92,23 +91,31 @@ def _read(path: Path, descriptor: int, run: Run) -> Pending:
     apart by the table alone.
     """
     try:
-        return pending.read(path, descriptor)
+        found = pending.read(path, descriptor)
     except pending.Damaged as damaged:
-        raise BadInput(damaged.message, hint=_settling(run, damaged.created_at)) from None
+        raise BadInput(damaged.message, hint=_settling(run, damaged)) from None
+    run.say(str(found.origin))
+    return found
 
 
-def _settling(run: Run, made_at: datetime | None) -> str:
+def _settling(run: Run, damaged: pending.Damaged) -> str:
     """Name what shows whether the codes of a damaged file are stored, and what voids them."""
-    if made_at is None:
+    origin = damaged.origin
+    if origin is None:
         lists = run.command_line("list", "--created-since", "1d", "--format", "csv")
+        if damaged.empty:
+            return (
+                "a run that was killed so early stored nothing: remove the file, and generate "
+                f"anew; was it emptied later, look for its codes by {lists}"
+            )
         return (
-            "a run that was killed so early stored nothing: remove the file, and generate anew; "
-            f"if it was cut later, {lists} has its codes among all that were made in the last "
-            "day; it may have been before"
+            "before you remove it, look whether its codes are stored, by its note or its day, as "
+            f"in {lists}, and void what is of this batch"
         )
+    run.say(f"{origin}; look there")
     for what, verb in (("whether its codes are stored", "list"), ("to void them", "revoke")):
         run.say(f"{what}:")
-        run.say(f"  {run.command_line(verb, *text.made_at(made_at), '--format', 'csv')}")
+        run.say(f"  {run.command_line(verb, *text.made_at(origin.created_at), '--format', 'csv')}")
     return "where that list has none, nothing is stored: remove the file, and generate anew"
 
 

@@ -6,7 +6,9 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pytest
 from batches import BOTH_WAYS, hashes, line, stored
+from databases import ACTOR
 from faults.aftermath import (
     AFTER,
     BEFORE,
@@ -201,13 +203,43 @@ def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> 
     assert voids == lists.replace("list", "revoke", 1)
     if login == "admin_runtime" and number:
         assert 0 == invite(*voids.split()[1:], "--yes", login=login).exit_code
-    pending_of(path).write_text("")
-    emptied = resumed(invite, path, login).stderr
-    assert "hint: a run that was killed so early stored nothing: remove the file" in emptied
-    lately = "if it was cut later, invite list --created-since 1d --format csv has its codes"
-    pending_of(path).write_bytes(b"\xff" * 400)
-    assert emptied == resumed(invite, path, login).stderr
-    assert lately in emptied
+    assert f"a batch of {ACTOR}, on " in done.stderr
+    assert f", database {database.name}; look there\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (lambda _whole: b"", "a run that was killed so early stored nothing: remove the file"),
+        (lambda whole: whole.partition(b"\n")[2], "before you remove it, look whether its codes"),
+        (lambda _whole: b"\xff" * 400, "before you remove it, look whether its codes"),
+    ],
+    ids=["empty", "without its head", "no text"],
+)
+def test_no_head(
+    invite: Invite, database: Database, left: Callable[[bytes], bytes], told: str
+) -> None:
+    """Only an empty file is taken for one of a run that was killed early."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", AFTER)
+    await_gone(database)
+    pending_of(path).write_bytes(left(pending_of(path).read_bytes()))
+    done = resumed(invite, path, "admin_runtime")
+    hint = str(failure(done)[1])
+    assert (2, CODES) == (done.exit_code, stored(database))
+    assert hint.startswith(f"hint: {told}")
+    assert "invite list --created-since 1d --format csv" in hint
+
+
+def test_whose_it_is(invite: Invite, database: Database) -> None:
+    """Where no database is reached, it is said all the same of which one the batch is."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", BEFORE)
+    (invite.folder / "other.toml").write_text("")
+    done = invite("--config", "other.toml", "generate", "--resume", f"{path}.pending")
+    assert 2 == done.exit_code
+    assert done.stderr.startswith(f"a batch of {ACTOR}, on ")
+    assert f", database {database.name}\ninvite: bad input: no actor is configured" in done.stderr
 
 
 def test_nothing_can_be_told(invite: Invite, database: Database) -> None:
