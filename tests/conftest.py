@@ -36,6 +36,7 @@ SLOW: Final = frozenset(
         *("test_generate_terms", "test_stats", "test_blind", "test_question", "test_demanded"),
         *("test_migrations", "test_delivery", "test_progress", "test_lost_commit"),
         *("test_connection_words", "test_unanswered", "test_request_id_waits"),
+        *("test_refused_codes", "test_request_id_foreign", "test_powerless"),
     }
 )
 """Modules that take long, beside the suites; the whole check runs them too."""
