@@ -11,6 +11,7 @@ NOT_POOLED: Final[dict[str, str]] = {
     "test_limits_races.py::test_heavy_ones": "it needs a connection for each job at the gate",
     "test_gate_races.py": "it runs each test through a pooler of its own, with room for all jobs",
     "test_benchmarks.py": "a pooler's connections keep a database from being copied",
+    "test_login_settings.py::test_what_to_ask_for": "a pooler's connections keep a role's settings",
     "test_check.py::test_notes": "it lists every note on a connection without a pooler",
     "test_check.py::test_server": "it states what a connection without a pooler is",
 }
