@@ -183,6 +183,8 @@ class Job:
             except errors.OutcomeUnknown:
                 raise self.commits.unknown(f"{self.looked_up}: all or nothing was done") from None
             self.run.truth = "the changes are stored" if report.changed else NOTHING_CHANGED
+            if not report.changed:
+                self.run.record.request_id = None
             self.run.record.counts = dict(report.counts)
             return report
 

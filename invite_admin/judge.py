@@ -171,7 +171,8 @@ class _Judge(Picker):
             return self._kept_from(fits)
         deed, given = self._short(letter, columns)
         grant = self.facts.grant(given, CODES, self.name, self.settings.write_role)
-        return self._lacking(fits, self._barred(deed), grant, letter + "s")
+        reason = f"{self.settings.write_role or 'this login'} may not {deed}"
+        return self._lacking(fits, reason, grant, letter + "s")
 
     def _short(self, letter: str, columns: tuple[str, ...]) -> tuple[str, str]:
         """Say which deed of a direct write is not allowed, and the privilege that allows it."""

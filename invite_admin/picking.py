@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SHOWS = "a policy that shows this login every row"
 _OPENS = "policies that let this login read and write every row"
+_MORE = {"read": _SHOWS, "write": _OPENS}
 
 
 class Picker:
@@ -85,11 +86,11 @@ class Picker:
         """Return the block of whoever lacks a GRANT, and policies for these letters as well."""
         if unset := self._role_to_set(fits):
             return Way(block=Block.ROLE_UNSET, reason=reason, ask=unset)
-        ask = f"ask for: {grant}"
+        ask, bound = f"ask for: {grant}", None
         if all(set(letters) & set(self._sight(role).closed) for role in self._roles()):
-            more = _SHOWS if letters == "s" else _OPENS
-            ask = f"{ask}; row-level security is on: also for {more}"
-        return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant)
+            bound = "read" if letters == "s" else "write"
+            ask = f"{ask}; row-level security is on: also for {_MORE[bound]}"
+        return Way(block=Block.NO_GRANT, reason=reason, ask=ask, grant=grant, bound=bound)
 
     def _role_to_set(self, fits: Callable[[str], bool]) -> str | None:
         """Name the line that would help, where no write role is set and one would do."""

@@ -63,6 +63,8 @@ class Way:
         ask: What to ask for, or to set, so that it works; None when there is nothing to ask.
         block: The kind of the reason; None when it is not blocked.
         grant: The GRANT that is missing, as SQL; None where it is not a grant that is.
+        bound: What row-level security keeps from whoever gets that GRANT, ``read`` or ``write``;
+            None where nothing.
     """
 
     role: str | None = None
@@ -71,6 +73,7 @@ class Way:
     ask: str | None = None
     block: Block | None = None
     grant: str | None = None
+    bound: str | None = None
 
     @property
     def available(self) -> bool:

@@ -79,7 +79,7 @@ def test_only_what_lacks(
     """Of a direct write's rights those are named that lack, and no others."""
     database.execute(change)
     one = next(way for way in told(invite, 5)["capabilities"] if way["name"] == "generate")
-    assert f"neither this login nor service_role may {deed}" == one["reason"]
+    assert f"service_role may not {deed}" == one["reason"]
     asked = failure(invite("generate", "--count", "1", "--points", "1"))[1]
     assert str(asked).startswith(f"hint: ask for: GRANT {given}")
 
@@ -132,6 +132,26 @@ WITHOUT_LOG: Final = {
     "en": ("## Blocked here", EN, "`invite list --note"),
     "zh": ("## 这里做不到的事", ZH, "先按备注查一查"),
 }
+BOUND: Final = {
+    "en": ("a policy that shows this login every row.", "policies that let this login read and"),
+    "zh": ("还要申请一条能看到全部行的策略。", "还要申请能读写全部行的策略。"),
+}
+
+
+@pytest.mark.parametrize("database", [1], indirect=True)
+@pytest.mark.parametrize("language", BOUND)
+def test_page_of_a_login_that_policies_bind(
+    invite: Invite, database: Database, language: str
+) -> None:
+    """Beside the GRANT, the operations page asks for the policies without which it is no use."""
+    database.execute("revoke all on public.redemption_codes from invite_test_blind")
+    heading = WITHOUT_LOG[language][0]
+    done = invite("runbook", "--lang", language, login="blind", settings={"write_role": None})
+    blocked = done.stdout.partition(heading)[2]
+    reading, writing = BOUND[language]
+    assert (2, 2) == (blocked.count(reading), blocked.count(writing)), blocked
+
+
 LOG_GRANT: Final = (
     "GRANT SELECT (actor_user_id, actor_email, action, target_type, target_id, after_value, "
     "request_id, created_at) ON audit.admin_audit_logs TO YOUR_LOGIN;"

@@ -62,6 +62,7 @@ def test_what_each_command_leaves(invite: Invite, database: Database) -> None:
         (["list"], (None, "list", None, {}, 0, "ok")),
         (["show", missing], (None, "show", None, {}, 3, "not found")),
         (["revoke", *ids], (None, "revoke", None, {}, 2, "bad input")),
+        (["revoke", missing, "--yes"], (ACTOR, "revoke", None, {"not_found": 1}, 4, "conflict")),
         (["list", "--limit", "x"], (None, "list", None, {}, 2, "bad input")),
         (["lsit"], (None, None, None, {}, 2, "bad input")),
         (["--nonsense", "list"], (None, None, None, {}, 2, "bad input")),

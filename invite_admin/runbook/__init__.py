@@ -131,6 +131,8 @@ class _Writer:
             yield self._bullet(what, str(way.block))
             if way.grant:
                 yield f"  ```sql\n  {way.grant};\n  ```"
+            if way.bound:
+                yield f"  {self._say(page()['bound'][way.bound])}"
 
     def _bullet(self, what: str, why: str) -> str:
         """Say what is blocked and why, by the texts' own words."""
