@@ -139,15 +139,19 @@ def require(path: Path) -> None:
     Raises:
         BadInput: It is not there.
     """
-    if not path.exists():
-        made = path.with_name(path.name.removesuffix(PENDING))
-        raise BadInput(
-            f"{shown_path(path)} is not there; nothing was done",
-            hint=f"{shown_path(made)} is there; a finished batch needs no --resume"
-            if made.exists()
-            else f"check name and folder; a run that has ended and left neither it nor "
-            f"{shown_path(made)} stored nothing",
+    if path.exists():
+        return
+    made = path.with_name(path.name.removesuffix(PENDING))
+    if beside(made).exists():
+        hint = f"{shown_path(beside(made))} is there; that is the one to name"
+    elif made.exists():
+        hint = f"{shown_path(made)} is there; a finished batch needs no --resume"
+    else:
+        hint = (
+            f"check name and folder; a run that has ended and left neither "
+            f"{shown_path(beside(made))} nor {shown_path(made)} stored nothing"
         )
+    raise BadInput(f"{shown_path(path)} is not there; nothing was done", hint=hint)
 
 
 def read(path: Path, descriptor: int | None = None) -> Pending:

@@ -116,7 +116,7 @@ def _settling(run: Run, damaged: pending.Damaged) -> str:
     for what, verb in (("whether its codes are stored", "list"), ("to void them", "revoke")):
         run.say(f"{what}:")
         run.say(f"  {run.command_line(verb, *text.made_at(origin.created_at), '--format', 'csv')}")
-    return "where that list has none, nothing is stored: remove the file, and generate anew"
+    return "where that list has none, nothing is stored, but by a resumed copy: remove the file"
 
 
 def _final(path: Path) -> Path:
@@ -180,7 +180,8 @@ def _unclear(batch: Batch, store: Store, batches: Batches, run: Run) -> Conflict
         return Conflict(
             "none of its codes is in the table, and another batch has its request id by now; "
             f"{NOTHING_CHANGED}",
-            hint="remove the pending file, and make a new batch under another request id",
+            hint=f"{listed} shows that one; remove the pending file, and only if that is not what "
+            "was wanted make a new batch, under another request id",
         )
     return Conflict(
         f"{count:,} of its {text.counted(batch.count, 'code')} are in the table, and this file is "
@@ -207,14 +208,14 @@ def _take(
         "in the table no more": found.batch.count - now.total(),
         **{str(status): count for status, count in now.items() if status is not Status.AVAILABLE},
     }
-    listed = ", ".join(f"{count:,} {what}" for what, count in bad.items() if count)
-    if listed:
+    told = ", ".join(f"{count:,} {what}" for what, count in bad.items() if count)
+    if told:
+        lists = run.command_line("list", *chosen, *output.telling(found.batch.count))
         raise Conflict(
-            f"the batch was stored, and not all its codes are good any more: {listed}; "
+            f"the batch was stored, and not all its codes are good any more: {told}; "
             f"{delivery.made}",
-            hint=f"{shown_path(delivery.kept)} keeps them all until you remove it; "
-            f"{run.command_line('list', *chosen, *output.telling(found.batch.count))} "
-            "shows what became of them",
+            hint=f"{shown_path(delivery.kept)} keeps them all until you remove it; {lists} shows "
+            "what became of them",
         )
     if changed:
         run.say(f"{text.counted(changed, 'code')} got other terms since; the file has the first")

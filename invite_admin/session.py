@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from invite_admin import errors, sqlstates
 from invite_admin.copyout import UNBOUND, CopyOut
 from invite_admin.patient import GRACE, NoAnswer, Patient
+from invite_admin.savepoint import savepoint
 from invite_admin.server import describe, lock_wait, opening
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Session:
             InviteError: By its SQLSTATE; any other failure.
         """
         try:
-            with self._connection.begin_nested():
+            with savepoint(self._connection):
                 yield
         except DBAPIError as error:
             driver = _driver_error(error)

@@ -21,7 +21,7 @@ THIRD_PARTY: Final = {
     "click": {"cli", "refusals", "commands", "options", "params", "paths", "changing", "runbook"},
     "tabulate": {"output"},
     "wcwidth": {"output"},
-    "sqlalchemy": {"store", "database", "session", "catalogue", "locks", "smoke"},
+    "sqlalchemy": {"store", "database", "session", "savepoint", "catalogue", "locks", "smoke"},
     "psycopg": {
         "store",
         "database",

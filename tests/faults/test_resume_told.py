@@ -144,8 +144,23 @@ def test_request_id_of_another_batch(invite: Invite, database: Database) -> None
         "conflict: none of its codes is in the table, and another batch has its request id by now; "
         "nothing was changed"
     )
-    hint = "hint: remove the pending file, and make a new batch under another request id"
-    assert (4, before, told, hint) == (done.exit_code, hashes(database), *failure(done))
+    assert (4, before, told) == (done.exit_code, hashes(database), failure(done)[0])
+    lists, _, rest = str(failure(done)[1]).removeprefix("hint: invite ").partition(" shows that")
+    assert 4 == len(invite(*lists.split()).stdout.splitlines())
+    assert rest.startswith(" one; remove the pending file, and only if that is not what was wanted")
+
+
+def test_the_result_is_named(invite: Invite, database: Database) -> None:
+    """Who names the result, and not its pending file, is told which one there is."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", AFTER)
+    done = invite("generate", "--resume", str(path))
+    assert (2, CODES) == (done.exit_code, stored(database))
+    assert f"bad input: {path} is not there; nothing was done" == failure(done)[0]
+    assert f"hint: {path}.pending is there; that is the one to name" == failure(done)[1]
+    pending_of(path).unlink()
+    gone = failure(invite("generate", "--resume", str(path)))[1]
+    assert str(gone).endswith(f"left neither {path}.pending nor {path} stored nothing")
 
 
 @EITHER
@@ -195,7 +210,9 @@ def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> 
     told, hint = failure(done)
     refused = f"bad input: {path}.pending is no whole pending file; nothing was done"
     assert (2, refused) == (done.exit_code, told)
-    assert str(hint).startswith("hint: where that list has none, nothing is stored: remove")
+    assert str(hint).startswith(
+        "hint: where that list has none, nothing is stored, but by a resumed"
+    )
     lists, voids = (line.strip() for line in done.stderr.splitlines() if line.startswith("  "))
     number = stored(database)
     listed = invite(*lists.split()[1:], login=login)
