@@ -19,12 +19,12 @@ LOCKED = frozenset({"55P03", "40P01"})
 PASSING = frozenset({"40001", "40P01"})  # worth another try from the beginning
 USED = frozenset({"55000", "P0002"})  # a used, void or unknown code, in the admin functions' words
 # Classes of what is no single row's matter: statement, login, transaction, server, its resources;
-# and the two of a text that was given and that the database's encoding does not have.
+# and of a value that was given: no text of the database's encoding, or none where one must be.
+_NULL = "23502"
 _SHARED = (
-    *("0", "22021", "22P05", "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
+    *("0", "22021", "22P05", _NULL, "24", "25", "26", "28", "2B", "2D", "2F", "3", "40", "42"),
     *("53", "54", "55", "57", "58", "72", "F0", "HV", "XX"),
 )
-_NULL = "23502"
 _LONGEST_NAME = 63  # bytes of PostgreSQL's names; whatever a function raises, a hash is longer
 
 # What a server without a free connection says while connecting.
