@@ -38,7 +38,8 @@ class File(click.Path):
         from invite_admin.files import PENDING  # noqa: PLC0415 - not for the help
         from invite_admin.text import visible  # noqa: PLC0415 - likewise
 
-        if os.path.basename(value) in ("", ".", ".."):  # noqa: PTH119 - Path drops it
+        name = os.path.basename(value)  # noqa: PTH119 - Path drops a slash
+        if name.removesuffix(PENDING) in ("", ".", ".."):
             raise Refusal("must name a file, and no folder", ctx, param)
         path = Path(value)
         pending = path.name.endswith(PENDING)

@@ -100,8 +100,7 @@ def _read(path: Path, descriptor: int, run: Run) -> Pending:
 
 def _settling(run: Run, damaged: pending.Damaged) -> str:
     """Name what shows whether the codes of a damaged file are stored, and what voids them."""
-    origin = damaged.origin
-    if origin is None:
+    if (origin := damaged.origin) is None:
         lists = run.command_line("list", "--created-since", "1d", "--format", "csv")
         if damaged.empty:
             return (
@@ -112,11 +111,14 @@ def _settling(run: Run, damaged: pending.Damaged) -> str:
             "before you remove it, look whether its codes are stored, by its note or its day, as "
             f"in {lists}, and void what is of this batch"
         )
-    run.say(f"{origin}; look there")
+    run.say(f"{origin}; connect to that one, then look")
     for what, verb in (("whether its codes are stored", "list"), ("to void them", "revoke")):
         run.say(f"{what}:")
         run.say(f"  {run.command_line(verb, *text.made_at(origin.created_at), '--format', 'csv')}")
-    return "where that list has none, nothing is stored, but by a resumed copy: remove the file"
+    return (
+        f"where that list, asked of database {origin.database}, has none, nothing is stored, but "
+        "by a resumed copy: remove the file"
+    )
 
 
 def _final(path: Path) -> Path:

@@ -75,7 +75,10 @@ def made_between(first: datetime, last: datetime) -> tuple[str, ...]:
 
     The server counts microseconds.
     """
-    after = last + timedelta(microseconds=1)
+    try:
+        after = last + timedelta(microseconds=1)
+    except OverflowError:  # the last instant of the year 9999
+        after = last
     return "--created-since", first.isoformat(), "--created-until", after.isoformat()
 
 

@@ -19,7 +19,7 @@ UNBOUND: Final = "select set_config('statement_timeout', '0', true)"
 READING: Final = [OPENING, CATALOGUE]
 WRITING: Final = [OPENING, CATALOGUE, ACTOR]
 ALL: Final = ("--points", "10")
-SET: Final = "SAVEPOINT"  # in which the set is read, so that no lock of it is kept
+SET: Final = "savepoint"  # in which the set is read, so that no lock of it is kept
 
 
 @pytest.mark.parametrize(

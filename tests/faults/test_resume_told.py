@@ -210,9 +210,8 @@ def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> 
     told, hint = failure(done)
     refused = f"bad input: {path}.pending is no whole pending file; nothing was done"
     assert (2, refused) == (done.exit_code, told)
-    assert str(hint).startswith(
-        "hint: where that list has none, nothing is stored, but by a resumed"
-    )
+    where = f"hint: where that list, asked of database {database.name}, has none"
+    assert str(hint).startswith(where)
     lists, voids = (line.strip() for line in done.stderr.splitlines() if line.startswith("  "))
     number = stored(database)
     listed = invite(*lists.split()[1:], login=login)
@@ -221,7 +220,7 @@ def test_not_whole(invite: Invite, database: Database, login: str, arm: Arm) -> 
     if login == "admin_runtime" and number:
         assert 0 == invite(*voids.split()[1:], "--yes", login=login).exit_code
     assert f"a batch of {ACTOR}, on " in done.stderr
-    assert f", database {database.name}; look there\n" in done.stderr
+    assert f", database {database.name}; connect to that one, then look\n" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -246,6 +245,27 @@ def test_no_head(
     assert (2, CODES) == (done.exit_code, stored(database))
     assert hint.startswith(f"hint: {told}")
     assert "invite list --created-since 1d --format csv" in hint
+
+
+def test_the_last_instant(invite: Invite, database: Database) -> None:
+    """A file that was edited to a time after which there is none is damaged like any other."""
+    path = invite.folder / "codes.jsonl"
+    killed(invite, path, "admin_runtime", AFTER)
+    text = pending_of(path).read_text()
+    last = '"created_at": "9999-12-31T23:59:59.999999+00:00"'
+    pending_of(path).write_text(re.sub(r'"created_at": "[^"]+"', last, text, count=1))
+    done = resumed(invite, path, "admin_runtime")
+    refused = f"bad input: {path}.pending was changed since it was written; nothing was done"
+    assert (2, refused, CODES) == (done.exit_code, failure(done)[0], stored(database))
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("name", [".pending", "..pending", "...pending", "x/.pending"])
+def test_no_name_at_all(invite: Invite, name: str) -> None:
+    """A script's empty variable before the suffix is refused, in one line."""
+    done = invite("generate", "--resume", name)
+    refused = "bad input: --resume must name a file, and no folder"
+    assert (2, refused) == (done.exit_code, failure(done)[0])
 
 
 def test_whose_it_is(invite: Invite, database: Database) -> None:
