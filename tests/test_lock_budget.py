@@ -90,7 +90,7 @@ def test_each_wait_leaves_less_for_the_next(
     with locking(database, ids[:6]), opened(settings_of(database, login)) as store:
         writes = store.writes(Capability.REVOKE)
         budget = pieces.Pieces(store.session, 4 / 128, said.append, [store.shape.name])
-        changed = budget.run(ids, writes.revoke)
+        changed = budget.run(ids, writes.revoke, list)
     assert [31, 23, 15, 7] == bounds
     assert (set(ids[:6]), {ids[6]}) == (changed.locked, changed.done)
     assert 1 == len(said)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from databases import LOGINS, steps
 from hostile import failure
-from inside import opened, settings_of
+from inside import committed, opened, settings_of
 from stock import (
     BOTH_WAYS,
     audited,
@@ -53,6 +53,29 @@ _TRIGGER: Final = """
     create trigger refuse before update on public.redemption_codes
     for each row when ({when}) execute function public.refuse();
 """
+
+
+def void_all_but(database: Database, ids: list[str]) -> None:
+    """Void all other codes, as another operator would meanwhile."""
+    database.execute(
+        "update public.redemption_codes set revoked_at = now(), revoked_by = id "
+        "where not id = any(cast(%s as uuid[]))",
+        [ids],
+    )
+
+
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many codes each try of a piece is about, as they come."""
+    sizes, real = list[int](), pieces.Pieces._try
+
+    def spied(
+        self: pieces.Pieces, piece: list[str], change: pieces.Act, changed: pieces.Changed
+    ) -> str | None:
+        sizes.append(len(piece))
+        return real(self, piece, change, changed)
+
+    monkeypatch.setattr(pieces.Pieces, "_try", spied)
+    return sizes
 
 
 def refuse(database: Database, ids: list[str], state: str) -> None:
@@ -231,17 +254,35 @@ def test_more_than_the_bound(database: Database, invite: Invite, login: str, ver
 
 
 @BOTH_WAYS
+@pytest.mark.parametrize("a_piece", [1, pieces.SMALLEST])
 def test_codes_voided_by_others_do_not_count(
-    database: Database, monkeypatch: pytest.MonkeyPatch, login: str
+    database: Database, monkeypatch: pytest.MonkeyPatch, login: str, a_piece: int
 ) -> None:
     """However many codes are used or void by the time they come to it, that is no refusal."""
     ids = make_many(database, 6)
     monkeypatch.setattr(pieces, "REFUSALS", 1)
+    monkeypatch.setattr(pieces, "SMALLEST", a_piece)
     with opened(settings_of(database, login)) as store:
         rows = list(store.reads.by_id(ids).values())
-        database.execute(
-            "update public.redemption_codes set revoked_at = now(), revoked_by = id where id <> %s",
-            ids[:1],
-        )
+        void_all_but(database, ids[:1])
         results = store.revoke(rows)
     assert [Outcome.REVOKED, *[Outcome.ALREADY_REVOKED] * 5] == [results[i].outcome for i in ids]
+
+
+@steps(3)
+def test_codes_voided_by_others_are_not_sought_one_by_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where others voided most of a set, a piece is read again and tried once more, not halved."""
+    ids = make_many(database, 4 * pieces.SMALLEST)
+    left = ids[: pieces.SMALLEST : 10]
+    tries = tried(monkeypatch)
+    with committed(settings_of(database, "admin_runtime")) as store:
+        rows = list(store.reads.by_id(ids).values())
+        void_all_but(database, left)
+        results = store.revoke(rows)
+    assert [50, 5, 50, 50, 50] == tries
+    assert left == [i for i in ids if results[i].outcome is Outcome.REVOKED]
+    others = [i for i in ids if results[i].outcome is Outcome.ALREADY_REVOKED]
+    assert sorted(ids) == sorted(left + others)
+    assert left == audited(database, "revoke")

@@ -219,7 +219,13 @@ class Store:
         if sent:
             writes = self.writes(need)
             act = writes.revoke if change is None else (lambda ids: writes.update(ids, change))
-            changed = self._pieces.run(sent, act)
+
+            def still(ids: Sequence[str]) -> list[str]:
+                now = self.reads.by_id(ids)
+                self.writes(need)  # the one who reads may be another role
+                return [i for i in ids if i in now and outcomes.unused(now[i])]
+
+            changed = self._pieces.run(sent, act, still)
             self._voided += len(changed.done) if change is None else 0
         changed.kept = outcomes.revoked if change is None else change.leaves
         now = self.reads.by_id([row.id for row in rows])

@@ -1,10 +1,11 @@
 """Changes many codes in one transaction, so that each code's outcome is its own.
 
 Codes go in id order, so that two commands cannot deadlock, in pieces, each in a savepoint. A piece
-that fails is undone and halved until the failing code, locked or refused, stands alone. Nothing
-waits for a lock but such a single code, and all waits of a command together last at most the lock
-timeout. Where a whole table is locked, as while an index is made, every code would seem to be:
-that ends it, and so do more refused codes than ``REFUSALS``.
+that fails is undone. What others used meanwhile is taken out of it; else it is halved until the
+failing code, locked or refused, stands alone. Nothing waits for a lock but such a single code, and
+all waits of a command together last at most the lock timeout. Where a whole table is locked, as
+while an index is made, every code would seem to be: that ends it, and so do more refused codes than
+``REFUSALS``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sqlalchemy as sa
 
 from invite_admin import sqlstates
 from invite_admin.errors import NOTHING_CHANGED, Busy, Failed
+from invite_admin.store.locked import table_locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,23 +29,14 @@ if TYPE_CHECKING:
     from invite_admin.model import Row
     from invite_admin.session import Session
 
+    Act = Callable[[Sequence[str]], set[str]]  # changes codes; returns the ids that it changed
+    Sieve = Callable[[Sequence[str]], list[str]]  # returns the ids that can still be changed
+
 SAVEPOINTS = 60  # PostgreSQL keeps 64 subtransactions of a session in shared memory
 SMALLEST, LARGEST = 50, 20_000  # codes a savepoint; the second bounds the memory of both sides
 A_GROUP = 10_000  # codes
 REFUSALS = 1_000  # codes a command; more of them have a cause in common
 _NO_WAIT = 1  # ms; 0 would mean without a bound
-# Also one that is only waited for stands before who comes later.
-_TABLE_LOCKED = """
-select exists (
-    select from pg_catalog.pg_locks l
-    join pg_catalog.pg_class c on c.oid = l.relation
-    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where l.locktype = 'relation' and l.pid <> pg_backend_pid()
-      and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
-      and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
-      and n.nspname || '.' || c.relname = any(cast(:tables as text[]))
-)
-"""
 
 
 @dataclass
@@ -77,6 +70,16 @@ def group_of(count: int) -> int:
     """Return how many are read, changed and told together: some whole savepoints."""
     size = size_of(count)
     return size * -(-A_GROUP // size)
+
+
+def _parts(piece: list[str], state: str, unused: Sieve) -> list[list[str]]:
+    """Return what to try of a piece that failed: it without what others used, else its halves."""
+    if state in sqlstates.USED:
+        left = unused(piece)
+        if len(left) < len(piece):
+            return [left] if left else []
+    half = len(piece) // 2
+    return [piece[:half], piece[half:]]
 
 
 class Pieces:
@@ -143,8 +146,13 @@ class Pieces:
         self._wrote = True
         return True
 
-    def run(self, ids: Sequence[str], change: Callable[[Sequence[str]], set[str]]) -> Changed:
-        """Change the codes with these ids; ``change`` returns the ids it changed.
+    def run(self, ids: Sequence[str], change: Act, unused: Sieve) -> Changed:
+        """Change the codes with these ids.
+
+        Args:
+            ids: The codes.
+            change: Changes some of them, in their order.
+            unused: Asked where the database says that one of them was used meanwhile.
 
         Raises:
             Busy: A whole table stayed locked; nothing was changed.
@@ -162,20 +170,14 @@ class Pieces:
             if state is None:
                 continue
             if len(piece) > 1:
-                half = len(piece) // 2
-                pending.extendleft((piece[half:], piece[:half]))
+                pending.extendleft(_parts(piece, state, unused)[::-1])
             elif state in sqlstates.LOCKED:
                 self._wait(piece, change, changed)
             else:
                 self._refuse(piece, state, changed)
         return changed
 
-    def _try(
-        self,
-        piece: Sequence[str],
-        change: Callable[[Sequence[str]], set[str]],
-        changed: Changed,
-    ) -> str | None:
+    def _try(self, piece: Sequence[str], change: Act, changed: Changed) -> str | None:
         """Change one piece in a savepoint; return the SQLSTATE of a failure that halving finds."""
         try:
             with self._session.attempt(psycopg.Error):
@@ -187,12 +189,7 @@ class Pieces:
         self._wrote = True
         return None
 
-    def _wait(
-        self,
-        piece: Sequence[str],
-        change: Callable[[Sequence[str]], set[str]],
-        changed: Changed,
-    ) -> None:
+    def _wait(self, piece: Sequence[str], change: Act, changed: Changed) -> None:
         """Wait for the one locked code, as long as the command still may."""
         if self._budget < _NO_WAIT:
             self._leave(piece, changed)
@@ -236,10 +233,7 @@ class Pieces:
 
     def _table_locked(self) -> bool:
         """Tell whether others keep a whole table from us; not once we have written to it."""
-        if self._wrote:
-            return False
-        query = sa.text(_TABLE_LOCKED)
-        return bool(self._session.execute(query, {"tables": list(self._tables)}).scalar())
+        return not self._wrote and table_locked(self._session, self._tables)
 
     def _lock_timeout(self, milliseconds: int) -> None:
         self._session.execute(
