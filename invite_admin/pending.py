@@ -57,8 +57,7 @@ class Pending:
     @property
     def origin(self) -> Origin:
         """Who made the batch, where and when."""
-        batch = self.batch
-        return Origin(batch.actor, self.server, self.database, batch.created_at)
+        return Origin(self.batch.actor, self.server, self.database, self.batch.created_at)
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,9 @@ class Damaged(BadInput):
         empty: Whether nothing at all is in it.
     """
 
-    def __init__(self, message: str, path: Path) -> None:
+    def __init__(self, message: str, origin: Origin | None, *, empty: bool) -> None:
         super().__init__(message)
-        self.origin = _origin(path)
-        self.empty = path.exists() and not path.stat().st_size
+        self.origin, self.empty = origin, empty
 
 
 def beside(path: Path) -> Path:
@@ -165,20 +163,23 @@ def read(path: Path, descriptor: int | None = None) -> Pending:
         Damaged: It is not whole, or was changed.
         BadInput: It cannot be read.
     """
-    shown = shown_path(path)
     try:
         with path.open("rb") as file:
             head, codes = _whole(file)
             if codes is None:
-                message = f"{shown} was changed since it was written; nothing was done"
-                raise Damaged(message, path)
+                raise _damaged(path, "was changed since it was written")
         codes.source = path if descriptor is None else descriptor
         return _pending(head, codes)
     except OSError as error:
-        raise BadInput(f"{shown}: cannot be read: {error.strerror}; nothing was done") from None
+        why = f"cannot be read: {error.strerror}"
+        raise BadInput(f"{shown_path(path)}: {why}; nothing was done") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        message = f"{shown} is no whole pending file; nothing was done"
-        raise Damaged(message, path) from None
+        raise _damaged(path, "is no whole pending file") from None
+
+
+def _damaged(path: Path, what: str) -> Damaged:
+    empty = path.exists() and not path.stat().st_size
+    return Damaged(f"{shown_path(path)} {what}; nothing was done", _origin(path), empty=empty)
 
 
 def _origin(path: Path) -> Origin | None:
@@ -199,7 +200,7 @@ def _whole(file: BinaryIO) -> tuple[dict[str, Any], Kept | None]:
         ValueError: It is not whole.
     """
     size = file.seek(0, os.SEEK_END)
-    file.seek(-min(size, LONGEST_END), os.SEEK_END)
+    file.seek(max(0, size - LONGEST_END))
     tail = file.read()
     last = tail.rstrip().rpartition(b"\n")[2] + b"\n"  # whatever was put behind it
     if set(json.loads(last.decode())) != {"count", "sha256"}:
