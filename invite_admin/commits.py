@@ -67,7 +67,7 @@ class Commits:
         except (KeyboardInterrupt, errors.TerminationSignal) as stop:
             self.run.stopped = stop
         if stored is None:
-            raise self.unknown(f"do not repeat it; run {self._question(report, delivery)}")
+            raise self.unknown(f"do not repeat it; {self._question(report, delivery)}")
         if not stored:
             self.run.truth = delivery.undone
             if self.run.stopped is not None:
@@ -78,9 +78,11 @@ class Commits:
     def _question(self, report: Report, delivery: Delivery) -> str:
         """Name the command that settles an outcome that is not known."""
         if delivery.kept is not None:
-            return self.run.command_line("generate", "--resume", shown_path(delivery.kept))
+            again = self.run.command_line("generate", "--resume", shown_path(delivery.kept))
+            return f"run {again}"
         assert report.batch is not None  # noqa: S101 - only batches are delivered
-        return self.run.command_line("list", *made_at(report.batch.created_at))
+        lists = self.run.command_line("list", *made_at(report.batch.created_at))
+        return f"the codes shown are good once this lists them; run {lists}"
 
 
 def _with(message: str, undone: str) -> str:

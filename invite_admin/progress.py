@@ -17,7 +17,7 @@ class Progress:
 
     Args:
         total: Rows in all; None where that is not known.
-        doing: What is done to them, as in ``stored``.
+        doing: What is done to them, as in ``sent``.
         draw: Draws a line in the place of the one before.
     """
 

@@ -76,7 +76,7 @@ def _settled(
         run.say(f"the batch is not stored; its codes lie in {shown_path(delivery.kept)}")
         _still_allowed(found, store, run)
         run.say("storing exactly these codes now")
-        with run.progress(batch.count, "codes stored") as advance:
+        with run.progress(batch.count, "codes sent") as advance:
             batch = batches.store(batch, advance)
         chosen = batches.choice(batch.request_id, batch.created_at)
         report = report_of(run, store, batch, chosen)
@@ -116,8 +116,8 @@ def _settling(run: Run, damaged: pending.Damaged) -> str:
         run.say(f"{what}:")
         run.say(f"  {run.command_line(verb, *text.made_at(origin.created_at), '--format', 'csv')}")
     return (
-        f"where that list, asked of database {origin.database}, has none, nothing is stored, but "
-        "by a resumed copy: remove the file"
+        f"where that list, asked of database {origin.database}, has none, and no copy of the file "
+        "was resumed, nothing is stored: remove the file"
     )
 
 

@@ -114,7 +114,7 @@ class Run:
 
         Args:
             total: Rows in all; None where that is not known.
-            doing: What is done to them, as in ``stored``.
+            doing: What is done to them, as in ``sent``.
         """
         if not sys.stderr.isatty():
             yield lambda _rows: None

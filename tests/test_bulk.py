@@ -327,12 +327,12 @@ def test_repeated_as_it_says(invite: Invite) -> None:
 
 def test_standard_output_is_limited(invite_alone: Invite) -> None:
     """More codes than standard output takes are refused before connecting, in any format."""
-    for form in ("csv", "json", "jsonl"):
+    for form in ("table", "markdown", "csv", "json", "jsonl"):
         done = invite_alone(*line(10_001, 1, "--format", form), settings=LARGE)
         told, hint = failure(done)
         said = "bad input: standard output takes at most 10,000 codes; nothing was changed"
         assert (2, "", said) == (done.exit_code, done.stdout, told)
-        assert "hint: write them to a file, by --output FILE" == hint
+        assert "hint: write them to a file, by --output FILE.csv" == hint
 
 
 @BOTH_WAYS

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 DIAGRAM: Final = ROOT.parent / "docs" / "architecture.md"
 ARROW: Final = re.compile(r"(?m)^ {4}(\w+) (-->|-\.->) (.+)$")
 THIRD_PARTY: Final = {
-    "click": {"cli", "refusals", "commands", "options", "params", "paths", "changing", "runbook"},
+    "click": {
+        "cli",
+        "refusals",
+        "commands",
+        "options",
+        "once",
+        "params",
+        "paths",
+        "changing",
+        "runbook",
+    },
     "tabulate": {"output"},
     "wcwidth": {"output"},
     "sqlalchemy": {"store", "database", "session", "savepoint", "catalogue", "locks", "smoke"},

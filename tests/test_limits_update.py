@@ -46,6 +46,8 @@ def test_refused_before_the_question(invite: Invite, database: Database) -> None
         done = asked.end()
     assert 9 == done.exit_code, done.stderr
     assert "[y/N]" not in done.stderr
+    hint = "hint: points_open: more than the limit itself, so change fewer codes"
+    assert hint in done.stderr
 
 
 @pytest.mark.parametrize(

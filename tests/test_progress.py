@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
-DRAWN: Final = re.compile(r"[0-9,]+ of 4,500 codes stored, [0-9,]+ a second, [0-9]+ (s|min|h) left")
+DRAWN: Final = re.compile(r"[0-9,]+ of 4,500 codes sent, [0-9,]+ a second, [0-9]+ (s|min|h) left")
 
 
 @pytest.fixture

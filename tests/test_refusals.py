@@ -139,6 +139,16 @@ def test_nothing_typed_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
             "run `invite list --help`",
         ),
         (
+            ["revoke", "--from-file", "a.csv", "--from-file=b.csv", "--yes"],
+            "--from-file is given more than once, and only one would count",
+            "run `invite revoke --help`",
+        ),
+        (
+            ["--config", "/dev/null", "--config", "/dev/null", "check"],
+            "--config is given more than once, and only one would count",
+            "run `invite --help`",
+        ),
+        (
             ["sandbox", "redeem", "--as", "a@b"],
             "code is missing",
             "run `invite sandbox redeem --help`",
@@ -157,6 +167,28 @@ def test_each_refusal(
     """Every kind of Click's refusals is one line of ours that names the option, and a hint."""
     expected = f"invite: bad input: {message}\nhint: {hint}\n"
     assert (2, "", expected) == told(capsys, tuple(arguments))
+
+
+def repeated() -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    """Yield every option, and its command line with the option given twice."""
+    for path in leaves():
+        for option in options_of(path):
+            given = (option.opts[-1],) if option.is_flag else (option.opts[-1], "x")
+            yield (*path, *given, *given), option
+
+
+def test_each_option_counts_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """No option drops a value that was given before: it is repeatable, or refused."""
+    refusal, repeatable, single = "is given more than once", set[str](), 0
+    for arguments, option in repeated():
+        _, _, err = told(capsys, arguments)
+        if option.multiple:
+            repeatable.add(option.opts[-1])
+        single += not (option.is_flag or option.multiple)
+        named = f"{option.opts[-1]} {refusal}" in err
+        assert named != (option.is_flag or option.multiple), (arguments, err)
+    assert {"--status", "--users"} == repeatable
+    assert single > 50
 
 
 @pytest.mark.parametrize(

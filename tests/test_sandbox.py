@@ -230,8 +230,11 @@ def test_unusable_folder_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(account, "ROOT_BASE", tmp_path / "file")
 
-    with pytest.raises(Failed, match=r"^the sandbox's folder cannot be used: [A-Z][a-z ]+ \(.+\)$"):
+    with pytest.raises(
+        Failed, match=r"^the sandbox's folder cannot be used: [A-Z][a-z ]+ \(.+\)$"
+    ) as caught:
         sandbox.open_sandbox(lambda _: None)
+    assert "it lies in the home folder, or in the one that XDG_DATA_HOME names" == caught.value.hint
     assert not sandbox.stop(lambda _: None)
 
 

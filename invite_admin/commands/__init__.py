@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from invite_admin.once import Once
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Commands(click.Group):
+class Commands(Once, click.Group):
     """All commands, each loaded when it is asked for.
 
     The help and the completion of their names load none: of each they tell its module's first line,

@@ -71,7 +71,7 @@ class Order:
         if self.dry_run:
             run.say(f"dry run: would make {worth(self.count, terms)}; nothing was made")
             return None
-        with run.progress(self.count, "codes stored") as advance:
+        with run.progress(self.count, "codes sent") as advance:
             made = batches.make(self.count, terms, advance)
         new = self.request_id is None
         chosen = batches.choice(made.request_id, made.created_at, new=new)
@@ -186,12 +186,12 @@ def _generate(  # noqa: PLR0913 - one argument an option
     if count is None or points is None:
         missing = "--count" if count is None else "--points"
         raise BadInput(f"{missing} is missing", hint="run `invite generate --help`")
-    output.check_held(target.form, count)
     if target.path is None and count > SHOWN:
         raise BadInput(
             f"standard output takes at most {SHOWN:,} codes; {NOTHING_CHANGED}",
-            hint="write them to a file, by --output FILE",
+            hint="write them to a file, by --output FILE.csv",
         )
+    output.check_held(target.form, count)
     order = Order(count, points, expires, note or None, request_id, dry_run)
     job.deliver(lambda store, batches: order.make(run, store, batches))
 

@@ -11,6 +11,7 @@ from invite_admin import columns, sandbox, text
 from invite_admin.codes import FORM, Kind
 from invite_admin.errors import BadInput, Conflict, NotFound
 from invite_admin.names import STDIN, read_arguments, read_stdin
+from invite_admin.once import Once
 from invite_admin.options import report_options
 from invite_admin.report import Layout, Report
 from invite_admin.run import show
@@ -39,7 +40,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(cls=Once)
 @report_options
 @click.pass_obj
 def status(run: Run, target: Target) -> None:
@@ -54,7 +55,7 @@ def status(run: Run, target: Target) -> None:
         show(run, target, Report(columns.SANDBOX, [row], Layout.RECORDS))
 
 
-@command.command()
+@command.command(cls=Once)
 @click.option(
     "--step",
     type=click.Choice(["1", "2", "3"]),
@@ -79,7 +80,7 @@ def reset(run: Run, step: str) -> None:
     )
 
 
-@command.command()
+@command.command(cls=Once)
 @click.pass_obj
 def stop(run: Run) -> None:
     """Stop the server; its data stay.
@@ -92,7 +93,7 @@ def stop(run: Run) -> None:
     run.say("the sandbox is stopped; its data stay" if stopped else "the sandbox was not running")
 
 
-@command.command()
+@command.command(cls=Once)
 @click.argument("code", metavar="CODE|-")
 @click.option("--as", "email", required=True, metavar="EMAIL", help="One of the test users.")
 @report_options

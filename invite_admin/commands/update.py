@@ -44,7 +44,7 @@ def _revived(points: int, extras: dict[str, Any]) -> limits.Demand:
 
 
 def _allow(run: Run, store: Store, plan: Plan) -> None:
-    limits.check(store, run, _revived(plan.usable.expired, plan.extras))
+    limits.check(store, run, _revived(plan.usable.expired, plan.extras), "change fewer codes")
 
 
 def _hold(run: Run, store: Store, points: int, extras: dict[str, Any]) -> None:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+ELSEWHERE = "it lies in the home folder, or in the one that XDG_DATA_HOME names"
 POLL = 0.05  # seconds between two looks while waiting
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Turn what the system refuses into one line.
+def told(what: str, hint: str | None = None) -> Iterator[None]:
+    """Turn what the system refuses into one line, and say what may help.
 
     Raises:
         Failed: The system refused something, or a program did not end in time.
@@ -32,7 +33,8 @@ def told(what: str) -> Iterator[None]:
         raise Failed(f"{what}: no end after {error.timeout:.0f} s") from None
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        raise Failed(f"{what}: {error.strerror or type(error).__name__}{place}") from None
+        why = error.strerror or type(error).__name__
+        raise Failed(f"{what}: {why}{place}", hint=hint) from None
 
 
 def make_folder(path: Path, mode: int = PRIVATE_FOLDER) -> None:

@@ -55,7 +55,7 @@ class Process:
         Raises:
             Failed: The lock file cannot be read.
         """
-        with files.told("the sandbox's folder cannot be used"):
+        with files.told("the sandbox's folder cannot be used", files.ELSEWHERE):
             try:
                 descriptor = os.open(self._alive, os.O_RDWR)
             except (FileNotFoundError, NotADirectoryError):

@@ -63,7 +63,7 @@ class Server:
             Busy: Another process held it for two minutes.
             Failed: The folder cannot be made.
         """
-        with files.told("the sandbox's folder cannot be used"):
+        with files.told("the sandbox's folder cannot be used", files.ELSEWHERE):
             self._make_folder()
             descriptor = files.open_private(self.folder / "lock")
         try:
