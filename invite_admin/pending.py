@@ -223,13 +223,12 @@ def _whole(file: BinaryIO) -> tuple[dict[str, Any], Kept | None]:
 def _digest(file: BinaryIO, size: int) -> tuple[str, int]:
     """Return the digest of the next bytes, and how many lines they are."""
     digest, lines = hashlib.sha256(), 0
-    while size:
-        data = file.read(min(size, A_READ))
-        if not data:
-            raise ValueError(size)
+    while size and (data := file.read(min(size, A_READ))):
         digest.update(data)
         lines += data.count(b"\n")
         size -= len(data)
+    if size:
+        raise ValueError(size)
     return digest.hexdigest(), lines
 
 
