@@ -177,7 +177,7 @@ def _unclear(batch: Batch, store: Store, batches: Batches, run: Run) -> Conflict
         )
     from invite_admin.store.proof import there  # noqa: PLC0415 - heavy
 
-    count = there(store, batch)
+    count, _ = there(store, batch)
     if not count:
         return Conflict(
             "none of its codes is in the table, and another batch has its request id by now; "

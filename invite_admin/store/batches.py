@@ -175,7 +175,10 @@ class Batches:
         return self._kept(batch, inserts.exactly(batch), inserts)
 
     def stored(self, batch: Batch) -> bool | None:
-        """Tell whether a batch is in the table: all of it, none of it, or None for unknown."""
+        """Tell whether a batch is in the table as it was made; None where that is not clear.
+
+        Codes that were deleted since do not count against it.
+        """
         shape = self._store.shape
         if shape.traced:
             # By their ids: another batch may have taken the same request id since.
@@ -186,7 +189,10 @@ class Batches:
             return made == known == batch.count or None
         if not shape.ways[Capability.LOOKUP].available:
             return None
-        return {batch.count: True, 0: False}.get(there(self._store, batch))
+        found, own = there(self._store, batch)
+        if not found:
+            return False
+        return own == found or None
 
     def committed(self, transaction: str, timeline: str) -> bool | None:
         """Ask the server for a transaction's fate; None where it cannot know it."""

@@ -84,7 +84,7 @@ class Inserts:
         if not self._store.shape.ways[Capability.LOOKUP].available:
             return mint(len(codes))
         hashes = digests(codes)
-        taken = self._store.reads.taken(hashes)
+        taken = self._store.reads.ids_of_hashes(hashes)
         free = {code: None for code, found in zip(codes, hashes, strict=True) if found not in taken}
         while len(free) < len(codes):
             free |= dict.fromkeys(mint(len(codes) - len(free)))

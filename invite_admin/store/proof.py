@@ -47,7 +47,7 @@ def _each(store: Store, batch: Batch) -> bool:
         now, changed = standing(store, batch)
         if (now.total(), changed) != (count, 0):
             return False
-    return not ways[Capability.LOOKUP].available or there(store, batch) == count
+    return not ways[Capability.LOOKUP].available or there(store, batch) == (count, count)
 
 
 def _summed(store: Store, batch: Batch, checksum: int) -> bool:
@@ -59,7 +59,7 @@ def _summed(store: Store, batch: Batch, checksum: int) -> bool:
     timed = "created_at" in store.shape.readable(looked_up.role)
     if looked_up.available and timed:
         expected.setdefault(looked_up.role, {})[_SUM] = checksum
-    if looked_up.available and not timed and there(store, batch) != batch.count:
+    if looked_up.available and not timed and there(store, batch) != (batch.count, batch.count):
         return False
     return all(
         _asked(store, batch, role, list(parts)) == list(parts.values())
@@ -102,6 +102,15 @@ def standing(store: Store, batch: Batch) -> tuple[Counter[Status], int]:
     return now, changed
 
 
-def there(store: Store, batch: Batch) -> int:
-    """Count those codes of a batch that the table has, by their hashes."""
-    return sum(len(store.reads.taken(digests(piece.codes))) for piece in batch.codes)
+def there(store: Store, batch: Batch) -> tuple[int, int]:
+    """Count those codes of a batch that the table has, by their hashes, and those with their ids.
+
+    Where a copy of its file was resumed, the codes have other ids.
+    """
+    found = own = 0
+    for piece in batch.codes:
+        hashes = digests(piece.codes)
+        ids = store.reads.ids_of_hashes(hashes)
+        found += len(ids)
+        own += sum(ids.get(h) == i for h, i in zip(hashes, piece.ids, strict=True))
+    return found, own

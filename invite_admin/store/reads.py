@@ -126,7 +126,7 @@ class Reads:
         by_kind: dict[Kind, list[str]] = defaultdict(list)
         for name in names:
             by_kind[name.kind].append(name.value)
-        ids = self._ids_of_hashes(by_kind[Kind.CODE])
+        ids = self.ids_of_hashes(by_kind[Kind.CODE])
         rows = self.by_id([*by_kind[Kind.ID], *ids.values()])
         masked = self._by_mask(by_kind[Kind.MASK])
 
@@ -138,9 +138,20 @@ class Reads:
 
         return (Found(name, fitting(name)) for name in names)
 
-    def taken(self, hashes: Sequence[str]) -> set[str]:
-        """Return those of the hashes that a code has."""
-        return set(self._ids_of_hashes(hashes))
+    def ids_of_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Return the id of each of the hashes that a code has."""
+        if not hashes:
+            return {}
+        t = CodesTable(self._shape, self._shape.ways[Capability.LOOKUP].role)
+        self._session.become(self._shape.ways[Capability.LOOKUP].role)
+        found: dict[str, str] = {}
+        for piece in _pieces(hashes):
+            wanted = sa.cast([str(h) for h in piece], sa.ARRAY(sa.Text))
+            query = sa.select(t.text("id").label("id"), t.c.code_hash).where(
+                t.c.code_hash == sa.any_(wanted)
+            )
+            found |= {row.code_hash: row.id for row in self._session.execute(query)}
+        return found
 
     def stats(self, filters: Filters, *, by: str | None, zone: str) -> list[Any]:
         """Count codes and points; one row a note or day, or one row for all of them.
@@ -189,20 +200,6 @@ class Reads:
         query = sa.select(*self._t.row()).where(*conditions).order_by(self._t.c.id)
         self._session.become(self._role)
         return [_row(found) for found in self._session.execute(query)]
-
-    def _ids_of_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        if not hashes:
-            return {}
-        t = CodesTable(self._shape, self._shape.ways[Capability.LOOKUP].role)
-        self._session.become(self._shape.ways[Capability.LOOKUP].role)
-        found: dict[str, str] = {}
-        for piece in _pieces(hashes):
-            wanted = sa.cast([str(h) for h in piece], sa.ARRAY(sa.Text))
-            query = sa.select(t.text("id").label("id"), t.c.code_hash).where(
-                t.c.code_hash == sa.any_(wanted)
-            )
-            found |= {row.code_hash: row.id for row in self._session.execute(query)}
-        return found
 
     def _by_mask(self, masks: Sequence[str]) -> dict[str, list[Row]]:
         found: dict[str, list[Row]] = defaultdict(list)

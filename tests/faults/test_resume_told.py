@@ -179,21 +179,22 @@ def test_request_id_of_another_actor(invite: Invite, database: Database, arm: Ar
     assert (0, CODES) == (voided.exit_code, len(voided.json)), voided.stderr
 
 
-def test_a_copy_that_is_stale(invite: Invite, database: Database) -> None:
+@BOTH_WAYS
+def test_a_copy_that_is_stale(invite: Invite, database: Database, login: str) -> None:
     """A copy of a pending file is no second batch, when another run stored its codes."""
     path = invite.folder / "codes.jsonl"
-    killed(invite, path, "admin_runtime", BEFORE)
+    killed(invite, path, login, BEFORE)
     await_gone(database)
     copy = pending_of(path).read_bytes()
-    assert 0 == resumed(invite, path, "admin_runtime").exit_code
+    assert 0 == resumed(invite, path, login).exit_code
     pending_of(path).write_bytes(copy)
     before = hashes(database)
-    done = resumed(invite, path, "admin_runtime")
+    done = resumed(invite, path, login)
     told, hint = failure(done)
     assert (4, before, copy) == (done.exit_code, hashes(database), pending_of(path).read_bytes())
     assert told.startswith(f"conflict: {CODES} of its {CODES} codes are in the table, and this")
     words = str(hint).removeprefix("hint: ").partition(" shows what is there")[0].split()
-    listed = invite(*words[1:])
+    listed = invite(*words[1:], login=login)
     assert (0, CODES + 1) == (listed.exit_code, len(listed.stdout.splitlines()))
 
 
