@@ -13,8 +13,8 @@ from invite_admin.chosen import Chosen
 from invite_admin.codes import shown_path
 from invite_admin.errors import BadInput
 from invite_admin.model import Status
-from invite_admin.once import Once
 from invite_admin.output import FORMATS, SUFFIXES
+from invite_admin.strict import Strict
 from invite_admin.whens import Meaning
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PLAIN = ("", ".txt")  # suffixes of a file that a table as plain text may be meant for
 
 
-class DatabaseCommand(Once):
+class DatabaseCommand(Strict):
     """A command on the database.
 
     Attributes:

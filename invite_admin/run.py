@@ -92,7 +92,8 @@ class Run:
     def command_line(self, *words: str) -> str:
         """Return a command line for the operator to copy, on the same database."""
         named = ["--config", str(self.config)] if self.config else []
-        return shlex.join(["invite", *named, *(["--sandbox"] if self.sandbox else []), *words])
+        place = ["--sandbox"] if self.sandbox else []
+        return shlex.join(text.attached(["invite", *named, *place, *words]))
 
     def say(self, *lines: str) -> None:
         """Tell a person something on standard error; never fails."""

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import tzinfo
 
+FLAGS = ("--sandbox",)  # options without a value in the command lines that hints name
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!{}$])")
 _PLAIN_MASK = re.compile(r"[A-Za-z0-9*-]+")
@@ -80,6 +82,19 @@ def made_between(first: datetime, last: datetime) -> tuple[str, ...]:
     except OverflowError:  # the last instant of the year 9999
         after = last
     return "--created-since", first.isoformat(), "--created-until", after.isoformat()
+
+
+def attached(words: Iterable[str]) -> list[str]:
+    """Write a value that looks like an option in one word with the option before it."""
+    found = [""]
+    for word in words:
+        last = found[-1]
+        takes = last.startswith("--") and "=" not in last and last not in FLAGS
+        if takes and word.startswith("--"):
+            found[-1] = f"{last}={word}"
+        else:
+            found.append(word)
+    return found[1:]
 
 
 def counted(count: int, thing: str) -> str:

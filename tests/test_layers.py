@@ -23,7 +23,7 @@ THIRD_PARTY: Final = {
         "refusals",
         "commands",
         "options",
-        "once",
+        "strict",
         "params",
         "paths",
         "changing",

@@ -144,6 +144,21 @@ def test_nothing_typed_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
             "run `invite revoke --help`",
         ),
         (
+            ["generate", "--count", "2", "--points", "1", "--note", "--dry-run"],
+            "--note needs a value; one that begins with -- is written --note=VALUE",
+            "run `invite generate --help`",
+        ),
+        (
+            ["update", "--note", "a", "--set-note", "--dryrun", "--yes"],
+            "--set-note needs a value; one that begins with -- is written --set-note=VALUE",
+            "run `invite update --help`",
+        ),
+        (
+            ["--log-file", "--sandbox", "check"],
+            "--log-file needs a value; one that begins with -- is written --log-file=VALUE",
+            "run `invite --help`",
+        ),
+        (
             ["--config", "/dev/null", "--config", "/dev/null", "check"],
             "--config is given more than once, and only one would count",
             "run `invite --help`",
@@ -189,6 +204,16 @@ def test_each_option_counts_once(capsys: pytest.CaptureFixture[str]) -> None:
         assert named != (option.is_flag or option.multiple), (arguments, err)
     assert {"--status", "--users"} == repeatable
     assert single > 50
+
+
+def test_no_option_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    """No option takes the one that follows for its value, as where a variable is empty."""
+    takers = [(path, o.opts[-1]) for path in leaves() for o in options_of(path) if not o.is_flag]
+    assert len(takers) > 50
+    for path, name in takers:
+        code, out, err = told(capsys, (*path, name, "--help"))
+        assert (2, "") == (code, out), (path, name)
+        assert err.startswith(f"invite: bad input: {name} needs a value; one that"), (path, name)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,16 @@ def test_names(invite: Invite, database: Database) -> None:
     assert {name.strip() for name in names} == {row[0] for row in rows}
 
 
+def test_name_like_an_option(invite: Invite, database: Database) -> None:
+    """It is given behind `=`, and so does the command that is printed."""
+    made = invite("generate", "--count", "3", "--points", "1", "--request-id=--dry-run")
+    assert (0, 3) == (made.exit_code, stored(database)), made.stderr
+    [printed] = [text.strip() for text in made.stderr.splitlines() if "  invite revoke" in text]
+    assert "invite revoke --request-id=--dry-run" == printed
+    assert 0 == invite(*shlex.split(printed)[1:], "--yes").exit_code
+    assert [(3,)] == database.rows("select count(revoked_at)::int from public.redemption_codes")
+
+
 @pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\nb", "a\x1bb"])
 def test_names_refused(invite_alone: Invite, name: str) -> None:
     """What the database would not take is refused before anything is sent."""

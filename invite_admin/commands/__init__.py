@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from invite_admin.once import Once
+from invite_admin.strict import Strict
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Commands(Once, click.Group):
+class Commands(Strict, click.Group):
     """All commands, each loaded when it is asked for.
 
     The help and the completion of their names load none: of each they tell its module's first line,

@@ -17,9 +17,9 @@ from invite_admin.conninfo import configured
 from invite_admin.errors import BadInput, Failed
 from invite_admin.job import Job
 from invite_admin.model import Capability
-from invite_admin.once import Once
 from invite_admin.run import Target
 from invite_admin.sinks import ReaderLeft, StandardOutput
+from invite_admin.strict import Strict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADING = "# "  # how every page begins, and no file of codes
 
 
-@click.command(cls=Once)
+@click.command(cls=Strict)
 @click.option(
     "--lang",
     type=click.Choice(runbook.LANGUAGES),

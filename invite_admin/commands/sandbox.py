@@ -11,10 +11,10 @@ from invite_admin import columns, sandbox, text
 from invite_admin.codes import FORM, Kind
 from invite_admin.errors import BadInput, Conflict, NotFound
 from invite_admin.names import STDIN, read_arguments, read_stdin
-from invite_admin.once import Once
 from invite_admin.options import report_options
 from invite_admin.report import Layout, Report
 from invite_admin.run import show
+from invite_admin.strict import Strict
 
 if TYPE_CHECKING:
     from invite_admin.run import Run, Target
@@ -40,7 +40,7 @@ def command() -> None:
     """
 
 
-@command.command(cls=Once)
+@command.command(cls=Strict)
 @report_options
 @click.pass_obj
 def status(run: Run, target: Target) -> None:
@@ -55,7 +55,7 @@ def status(run: Run, target: Target) -> None:
         show(run, target, Report(columns.SANDBOX, [row], Layout.RECORDS))
 
 
-@command.command(cls=Once)
+@command.command(cls=Strict)
 @click.option(
     "--step",
     type=click.Choice(["1", "2", "3"]),
@@ -80,7 +80,7 @@ def reset(run: Run, step: str) -> None:
     )
 
 
-@command.command(cls=Once)
+@command.command(cls=Strict)
 @click.pass_obj
 def stop(run: Run) -> None:
     """Stop the server; its data stay.
@@ -93,7 +93,7 @@ def stop(run: Run) -> None:
     run.say("the sandbox is stopped; its data stay" if stopped else "the sandbox was not running")
 
 
-@command.command(cls=Once)
+@command.command(cls=Strict)
 @click.argument("code", metavar="CODE|-")
 @click.option("--as", "email", required=True, metavar="EMAIL", help="One of the test users.")
 @report_options
