@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from invite_admin import errors
 from invite_admin.codes import shown_path
+from invite_admin.errors import NOTHING_CHANGED
 from invite_admin.text import made_at
 
 if TYPE_CHECKING:
@@ -48,6 +49,23 @@ class Commits:
         except errors.InviteError as error:
             self.run.truth = undone
             raise type(error)(_with(error.message, undone), hint=error.hint) from None
+
+    def change(self, store: Store, looked_up: str) -> None:
+        """Commit a change of codes that exist.
+
+        Args:
+            store: The table in the open transaction.
+            looked_up: How a person finds out what became of the codes.
+
+        Raises:
+            InviteError: Nothing was changed; or whether it was is not known.
+        """
+        try:
+            self.commit(store, NOTHING_CHANGED, "whether the changes were stored is not known")
+        except errors.OutcomeUnknown:
+            if store.named:
+                self.run.say(f"request id {store.named}")
+            raise self.unknown(f"{looked_up}: all or nothing was done") from None
 
     def unknown(self, hint: str) -> errors.InviteError:
         """Return the failure of a command whose outcome is not known."""

@@ -149,9 +149,9 @@ def _claim(shape: Shape) -> Iterator[Finding]:
             "no_admin_flag",
             "auth.users has no admin flag, so any account passes for an actor here",
         )
-    yield Finding(
-        "note", "actor_is_a_claim", "whoever holds this login can name any administrator as actor"
-    )
+    if any(way.available for need, way in shape.ways.items() if need.writes):
+        claim = "whoever holds this login can name any administrator as actor"
+        yield Finding("note", "actor_is_a_claim", claim)
 
 
 def _role(shape: Shape, settings: Settings) -> Iterator[Finding]:

@@ -176,12 +176,7 @@ class Job:
         with self.opened(writing=True) as store:
             report = act(store)
             store.session.settle()
-            try:
-                self.commits.commit(
-                    store, NOTHING_CHANGED, "whether the changes were stored is not known"
-                )
-            except errors.OutcomeUnknown:
-                raise self.commits.unknown(f"{self.looked_up}: all or nothing was done") from None
+            self.commits.change(store, self.looked_up)
             self.run.truth = "the changes are stored" if report.changed else NOTHING_CHANGED
             if not report.changed:
                 self.run.record.request_id = None

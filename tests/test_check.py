@@ -157,12 +157,12 @@ def test_write_role(invite: Invite) -> None:
 
 
 NOTES: Final = {
-    (1, "admin_runtime"): {"no_admin_flag", "reads_by_write_role"},
-    (1, "owner"): {"no_admin_flag", "hash_readable"},
-    (2, "reader"): {"no_admin_flag", "hash_readable"},
-    (3, "admin_runtime"): set[str](),
-    (3, "owner"): {"hash_readable"},
-    (3, "superuser"): {"hash_readable"},
+    (1, "admin_runtime"): {"actor_is_a_claim", "no_admin_flag", "reads_by_write_role"},
+    (1, "owner"): {"actor_is_a_claim", "no_admin_flag", "hash_readable"},
+    (2, "reader"): {"no_admin_flag", "hash_readable"},  # who writes nothing names no actor
+    (3, "admin_runtime"): {"actor_is_a_claim"},
+    (3, "owner"): {"actor_is_a_claim", "hash_readable"},
+    (3, "superuser"): {"actor_is_a_claim", "hash_readable"},
 }
 
 
@@ -171,9 +171,7 @@ def test_notes(invite: Invite, database: Database, login: str) -> None:
     """What one should know is a note, once each, and no obstacle."""
     found = invite("check", "--format", "json", login=login).json
     notes = [one["code"] for one in found["findings"] if one["level"] == "note"]
-    assert sorted({"actor_is_a_claim", "short_codes"} | NOTES[database.step, login]) == sorted(
-        notes
-    )
+    assert sorted({"short_codes"} | NOTES[database.step, login]) == sorted(notes)
     assert "40 random bits" in finding(found, "short_codes")["message"]
 
 

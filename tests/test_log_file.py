@@ -107,6 +107,7 @@ def test_an_outcome_that_is_not_known(invite: Invite, database: Database) -> Non
         done = invite("--log-file", LOG, "revoke", *ids, "--yes", env=env)
     [audited] = database.rows("select distinct request_id from audit.admin_audit_logs")
     assert (ACTOR, "revoke", audited[0], {}, 10, "unknown") == last(invite), done.stderr
+    assert f"request id {audited[0]}" in done.stderr.splitlines()
 
 
 def test_appended(invite: Invite) -> None:
