@@ -60,7 +60,7 @@ class _Writer:
     def paragraphs(self) -> Iterator[str]:
         shape, page_ = self._shape, page()
         yield f"# {self._say(page_['title'])}"
-        yield self._say(page_["intro"]).format(
+        yield self._text(page_["intro"]).format(
             table=shape.name,
             step=shape.step,
             step_name=STEPS.get(shape.step, "?"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NOW = "2026-01-31T09:00:00.000000+00:00"
 AFTER_NOW = "2026-01-31T09:00:00.000001+00:00"
 REQUEST = f"request id invite-{ID}"
-FRIDAY = "friday testers"
+FRIDAY, SUNDAY = "friday testers", "sunday testers"
 STYLE = output.Style(UTC)
 
 

@@ -10,7 +10,7 @@ from invite_admin.checkup import Where
 from invite_admin.findings import verdict
 from invite_admin.model import Capability
 from invite_admin.report import Layout, Report
-from invite_admin.runbook.drawing import FRIDAY, NOW, REQUEST, STYLE, Drawing
+from invite_admin.runbook.drawing import FRIDAY, NOW, REQUEST, STYLE, SUNDAY, Drawing
 from invite_admin.runbook.rows import ID, QUIET, THEN, code
 from invite_admin.runbook.stand import LOGIN
 
@@ -31,6 +31,15 @@ class Samples(Drawing):
         """Return the sample that ``page.toml`` names."""
         make: Callable[[], str] = getattr(self, f"_of_{name}")
         return make()
+
+    @property
+    def batches(self) -> dict[str, tuple[int, int, int, int]]:
+        """The batches of the page's story: issued, available, redeemed and revoked codes each."""
+        if self.can_revoke:
+            return {FRIDAY: (5, 0, 2, 3), SUNDAY: (3, 0, 0, 3)}
+        friday = {FRIDAY: (5, 3, 2, 0)}
+        made = self.shape.ways[Capability.GENERATE].available
+        return friday | ({SUNDAY: (3, 3, 0, 0)} if made else {})
 
     def check_exit(self) -> int:
         """Return the exit status of ``check``."""
@@ -145,7 +154,7 @@ class Samples(Drawing):
         return self.revoked(5)
 
     def _of_lost(self) -> str:
-        codes = [code(n, "available", "sunday testers", never=True) for n in (11, 12, 13)]
+        codes = [code(n, "available", SUNDAY, never=True) for n in (11, 12, 13)]
         return self.lines(_READ, f"created since {HOUR_AGO}", self.table(columns.CODE, codes))
 
     def _of_revoke_lost(self) -> str:
@@ -155,12 +164,11 @@ class Samples(Drawing):
         return self.revoked(21, 22)
 
     def _of_stats(self) -> str:
-        counts = ("all", 8, 0, 2, 6) if self.can_revoke else ("all", 5, 3, 2, 0)
-        return self.stats([counts], Layout.RECORDS)
+        issued, available, redeemed, revoked = map(sum, zip(*self.batches.values(), strict=True))
+        return self.stats([("all", issued, available, redeemed, revoked)], Layout.RECORDS)
 
     def _of_stats_by_note(self) -> str:
-        rows = [(FRIDAY, 5, 0, 2, 3), ("sunday testers", 3, 0, 0, 3)]
-        return self.stats(rows if self.can_revoke else [(FRIDAY, 5, 3, 2, 0)])
+        return self.stats([(note, *counts) for note, counts in self.batches.items()])
 
     def _of_stats_end(self) -> str:
         return self.stats([("all", 10, 0, 2, 8)], Layout.RECORDS)
