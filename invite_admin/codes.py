@@ -24,6 +24,7 @@ GROUP = 4
 BITS = 2 * GROUP * 5  # 32 symbols are 5 bits each
 LENGTH = len(PREFIX) + 2 * (1 + GROUP)
 MASK_PREFIX = f"{PREFIX}-{'*' * GROUP}-"
+ALONE = "perhaps one column was sorted without the others; name the codes alone instead"
 FORM = f"{PREFIX}-{'X' * GROUP}-{'X' * GROUP}"
 _BLANK = f"{PREFIX}-{'?' * GROUP}-{'?' * GROUP}"
 
@@ -80,6 +81,8 @@ class Name:
         folded: True where the text had to be folded further than the application folds it, so
             that the application would refuse it as it was typed.
         foreign: True where it has a symbol that no code has, such as 0.
+        mask: What the row of a file that has the id calls the code's mask; None where it does not.
+        line: The row's line; None where the name comes from elsewhere.
     """
 
     kind: Kind
@@ -87,6 +90,8 @@ class Name:
     label: str
     folded: bool = False
     foreign: bool = False
+    mask: str | None = field(default=None, compare=False)
+    line: int | None = field(default=None, compare=False)
 
 
 def mint(count: int) -> Secrets:

@@ -7,9 +7,10 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from invite_admin.codes import FORM, Kind, Name, read_name, shown_path
+from invite_admin.codes import ALONE, FORM, Kind, Name, read_name, shown_path
 from invite_admin.errors import BadInput
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def read_file(path: Path | None) -> list[Name]:
     if len(data) > LARGEST:
         raise BadInput(f"{source} is larger than {LARGEST // 2**20} MiB; nothing was changed")
     text = _decoded(data, source)
-    names = [_name(word, f"{source}, line {line}") for line, word in _words(text, source)]
+    names = list(_names(text, source))
     if not names:
         raise BadInput(f"{source} holds no code, id or mask; nothing was changed", hint=_HINT)
     return names
@@ -103,30 +104,30 @@ def _name(word: str, place: str) -> Name:
     return name
 
 
-def _words(text: str, source: str) -> Iterator[tuple[int, str]]:
-    """Yield what names a code, with its line; what ``generate`` wrote is taken by its id."""
+def _names(text: str, source: str) -> Iterator[Name]:
+    """Yield what names a code; what ``generate`` wrote is taken by its id."""
     start = text.lstrip()[:1]
     if start == "[":
         yield from _of_json(text, source)
     elif start == "{":
         for line, content in _lines(text):
-            yield line, _id_of(_parsed(content, source, line), f"{source}, line {line}")
+            yield _of_row(_parsed(content, source, line), source, line)
     elif _has_id(text.lstrip().partition("\n")[0]):
         yield from _of_csv(text, source)
     else:
         for place, (line, word) in enumerate(_lines(text)):
             if place > 0 or word.strip() not in _HEADINGS:
-                yield line, word
+                yield _name(word, f"{source}, line {line}")
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _of_json(text: str, source: str) -> Iterator[tuple[int, str]]:
+def _of_json(text: str, source: str) -> Iterator[Name]:
     document = _parsed(text, source)
     for line, item in _items(text, len(document) if isinstance(document, list) else 0):
-        yield line, _id_of(item, f"{source}, line {line}")
+        yield _of_row(item, source, line)
 
 
 def _items(text: str, count: int) -> Iterator[tuple[int, object]]:
@@ -147,7 +148,7 @@ def _has_id(header: str) -> bool:
         return False
 
 
-def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
+def _of_csv(text: str, source: str) -> Iterator[Name]:
     """Yield the ids of a table, each with the line where its row begins."""
     table = text.lstrip()
     before = text.count("\n", 0, len(text) - len(table))
@@ -162,7 +163,7 @@ def _of_csv(text: str, source: str) -> Iterator[tuple[int, str]]:
                         "nothing was changed",
                         hint=_HINT,
                     )
-                yield line, _id_of(dict(zip(header, row, strict=True)), f"{source}, line {line}")
+                yield _of_row(dict(zip(header, row, strict=True)), source, line)
             elif any(map(str.strip, row)):
                 place, width, header = row.index("id"), len(row), row
             line = before + reader.line_num + 1
@@ -181,22 +182,22 @@ def _parsed(text: str, source: str, first: int = 1) -> object:
     return found
 
 
-def _id_of(item: object, place: str) -> str:
-    identity = item.get("id") if isinstance(item, dict) else None
-    name = read_name(identity) if isinstance(identity, str) else None
+def _of_row(item: object, source: str, line: int) -> Name:
+    """Return the id of a row, with the mask that the row says it has."""
+    row = item if isinstance(item, dict) else {}
+    name = _read(row.get("id"))
     if name is None or name.kind is not Kind.ID:
-        raise BadInput(f"{place}: no id; nothing was changed", hint=_HINT)
-    if isinstance(item, dict) and not _consistent(item.get("code"), item.get("mask")):
+        raise BadInput(f"{source}, line {line}: no id; nothing was changed", hint=_HINT)
+    code, shown = _read(row.get("code")), row.get("mask")
+    coded = code is not None and code.kind is Kind.CODE
+    if code is not None and coded and isinstance(shown, str) and code.label != shown:
         raise BadInput(
-            f"{place}: code and mask are not of one code; nothing was changed",
-            hint="perhaps one column was sorted without the others; name the codes alone instead",
+            f"{source}, line {line}: code and mask are not of one code; nothing was changed",
+            hint=ALONE,
         )
-    return name.value
+    mask = code if coded else _read(shown)
+    return replace(name, mask=mask.label if mask is not None else None, line=line)
 
 
-def _consistent(code: object, shown: object) -> bool:
-    """Tell whether a row's code has the row's mask, as far as it has both."""
-    if not isinstance(code, str) or not isinstance(shown, str):
-        return True
-    found = read_name(code)
-    return found is None or found.kind is not Kind.CODE or found.label == shown
+def _read(cell: object) -> Name | None:
+    return read_name(cell) if isinstance(cell, str) else None

@@ -68,6 +68,8 @@ _BY_STATE: tuple[tuple[str, _Told], ...] = (
                "cancelled the statement"))),
     ("57", (errors.Unavailable, "the server ended the connection", ("run the command again once "
             "the server is back"))),
+    ("08P01", (errors.Unavailable, "the server, or a pooler before it, broke off", (
+               "a pooler may have no connection free, or pool by statement; its log says it"))),
     ("08", (errors.Unavailable, "the connection to the server was lost", ("run the command again "
             "once the server is back"))),
     ("P0002", (errors.NotFound, "there is no such code", None)),

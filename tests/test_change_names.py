@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from databases import make_code
+from hostile import failure
 from stock import make, outcomes, revoked, snapshot
 
 if TYPE_CHECKING:
     from databases import Database
     from tool import Invite
 
+UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 JSON = ("--yes", "--format", "json")
 FORMS = ("csv", "json", "jsonl")
 
@@ -49,6 +52,34 @@ def test_what_list_wrote(database: Database, invite: Invite, form: str) -> None:
     done = invite("revoke", "-", *JSON, stdin=listed.stdout_bytes)
     assert (0, ["revoked"] * 2) == (done.exit_code, outcomes(done)), done.stderr
     assert wanted == revoked(database)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("written", ["generate", "list"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("revoke", "--yes"),
+        ("update", "--set-note", "x", "--yes"),
+        ("revoke", "--dry-run"),
+        ("show",),
+    ],
+    ids=" ".join,
+)
+def test_an_id_of_another_code(
+    database: Database, invite: Invite, form: str, written: str, command: tuple[str, ...]
+) -> None:
+    """Where the column of ids was sorted alone, no code is changed, and the line is named."""
+    first = invite("generate", "--count", "3", "--points", "5", "--format", form)
+    text = (first if written == "generate" else invite("list", "--format", form)).stdout
+    ids = re.findall(UUID, text)
+    text = text.replace(ids[1], "#").replace(ids[2], ids[1]).replace("#", ids[2])
+    before = snapshot(database)
+    done = invite(command[0], "-", *command[1:], stdin=text.encode())
+    line = {"csv": 3, "json": 3, "jsonl": 2}[form]
+    told = f"bad input: line {line}: the code with this id has another mask; nothing was changed"
+    assert (2, "", told) == (done.exit_code, done.stdout, failure(done)[0])
+    assert before == snapshot(database)
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,8 @@ def test_refused_by_the_ledger(invite: Invite, database: Database) -> None:
     (tier,) = done.json
     assert (1, 0, 12) == (done.exit_code, tier["double"], tier["errors"])
     assert "12 attempts busy or failed: SQLSTATE 23505" in done.stderr
+    who = r"\n  by \S+@example\.com, \S+@example\.com, \S+@example\.com and 7 more\n"
+    assert re.search(who, done.stderr)
 
 
 def test_a_full_server(invite: Invite, database: Database) -> None:
@@ -264,7 +266,8 @@ def test_whose_points_stay(invite: Invite, database: Database) -> None:
         done.exit_code,
         database.rows(f"{redeemed} where redeemed_by is not null"),
     )
-    assert "1 attempt busy or failed: profile_missing" in done.stderr
+    told = f"1 attempt busy or failed: profile_missing\n  by {LISTED[3]}\n"
+    assert told in done.stderr
     left = done.stdout.partition("What it left behind\n\n")[2].partition("\n\n")[0]
     assert [
         "1 test code left unused, voided",

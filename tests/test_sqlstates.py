@@ -33,7 +33,7 @@ BY_STATE = {
     CONFLICT: ("55000", "23505"),
     UNSUPPORTED: ("42P01", "42703", "42883", "0A000", "3F000"),
     DENIED: ("42501", "28000", "28P01"),
-    UNAVAILABLE: ("08006", "57P01", "57P03", "53300", "3D000", "25006", "25P03", "57014"),
+    UNAVAILABLE: ("08006", "08P01", "57P01", "57P03", "53300", "3D000", "25006", "25P03", "57014"),
     BUSY: ("55P03",),
 }
 REFUSING = """
@@ -70,6 +70,17 @@ def test_each_state_while_generating(database: Database, invite: Invite) -> None
         found.append((done.exit_code, state))
     assert STATES == found
     assert [] == snapshot(database)
+
+
+def test_a_pooler_that_breaks_off(database: Database, invite: Invite) -> None:
+    """What PgBouncer says when it has no place, or pools by statement, is no server that is away."""
+    turn_on(database, "08P01")
+    line, hint = failure(invite("generate", "--count", "2", "--points", "5"))
+    told = "unavailable: the server, or a pooler before it, broke off; nothing was changed"
+    assert f"{told} (SQLSTATE 08P01)" == line
+    assert (
+        "hint: a pooler may have no connection free, or pool by statement; its log says it" == hint
+    )
 
 
 @BOTH_WAYS

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from invite_admin.job import Job
     from invite_admin.model import Actor
     from invite_admin.smoke.guard import Guard
-    from invite_admin.smoke.judging import Tier
+    from invite_admin.smoke.judging import Attempt, Tier
     from invite_admin.smoke.stock import Stock
+
+
+NAMED = 3  # people of whom something is said
 
 
 @dataclass(frozen=True)
@@ -110,13 +113,15 @@ class Trial:
         spent = sum(row.points for row in rows.values() if row.status is Status.REDEEMED)
         found = judge(attempts, size, POINTS, spent)
         self.winners.update(a.user for a in attempts if a.answer is Answer.REDEEMED)
-        self._say_odd([a.why for a in attempts if a.answer in (Answer.BUSY, Answer.ERROR)])
+        self._say_odd([a for a in attempts if a.answer in (Answer.BUSY, Answer.ERROR)], crowd)
         return replace(found, met=not found.misses(self.job.run.settings.smoke.p95_seconds))
 
-    def _say_odd(self, reasons: Sequence[str | None]) -> None:
-        for why in dict.fromkeys(reasons):
-            tried = text.counted(reasons.count(why), "attempt")
-            self.job.run.say(f"{tried} busy or failed: {why}")
+    def _say_odd(self, odd: Sequence[Attempt], crowd: Sequence[Actor]) -> None:
+        emails = {actor.id: actor.email for actor in crowd}
+        for why in dict.fromkeys(a.why for a in odd):
+            who = [emails[a.user] for a in odd if a.why == why]
+            tried = text.counted(len(who), "attempt")
+            self.job.run.say(f"{tried} busy or failed: {why}", f"  by {_some(who)}")
 
     def _tell(self, tiers: Sequence[Tier]) -> None:
         points = text.counted(sum(tier.points_credited for tier in tiers), "point")
@@ -124,6 +129,13 @@ class Trial:
             f"{points} on {text.counted(len(self.winners), 'test account')}: "
             "balances belong to the application, and this tool never changes them"
         )
+
+
+def _some(emails: Sequence[str]) -> str:
+    """Name the first of some people, each once."""
+    people = list(dict.fromkeys(emails))
+    more = f" and {len(people) - NAMED} more" if len(people) > NAMED else ""
+    return ", ".join(people[:NAMED]) + more
 
 
 @contextmanager

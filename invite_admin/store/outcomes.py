@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from invite_admin.errors import Failed
+from invite_admin.codes import ALONE
+from invite_admin.errors import BadInput, Failed
 from invite_admin.model import SETTLED, UNUSED, Outcome, Result, Row, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from invite_admin.codes import Name
     from invite_admin.store.pieces import Changed
 
 
@@ -21,6 +23,22 @@ def revoked(row: Row) -> bool:
 def unused(row: Row) -> bool:
     """Tell whether a code can still be changed."""
     return row.status in UNUSED
+
+
+def meant(name: Name, row: Row | None) -> tuple[Row, ...]:
+    """Return the row that was found for a name, if there is one.
+
+    Raises:
+        BadInput: A file's row has the id of this code, and the code or the mask of another.
+    """
+    if row is None:
+        return ()
+    if name.mask not in (None, row.mask.upper()):
+        raise BadInput(
+            f"line {name.line}: the code with this id has another mask; nothing was changed",
+            hint=ALONE,
+        )
+    return (row,)
 
 
 def result(identity: str, now: Mapping[str, Row], changed: Changed, done: Outcome) -> Result:

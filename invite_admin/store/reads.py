@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from invite_admin.codes import Kind
 from invite_admin.model import UNUSED, Capability, Filters, Group, Redemptions, Row, Sort, Status
 from invite_admin.store.exports import Rows
+from invite_admin.store.outcomes import meant
 from invite_admin.store.table import CodesTable
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Reads:
             if name.kind is Kind.MASK:
                 return tuple(masked[name.value])
             identity = name.value if name.kind is Kind.ID else ids.get(name.value, "")
-            return (rows[identity],) if identity in rows else ()
+            return meant(name, rows.get(identity))
 
         return (Found(name, fitting(name)) for name in names)
 
