@@ -73,7 +73,7 @@ def test_each_state_while_generating(database: Database, invite: Invite) -> None
 
 
 def test_a_pooler_that_breaks_off(database: Database, invite: Invite) -> None:
-    """What PgBouncer says when it has no place, or pools by statement, is no server that is away."""
+    """PgBouncer without a place, or one that pools by statement, is no server that is away."""
     turn_on(database, "08P01")
     line, hint = failure(invite("generate", "--count", "2", "--points", "5"))
     told = "unavailable: the server, or a pooler before it, broke off; nothing was changed"
