@@ -145,7 +145,7 @@ class Job:
             OutcomeUnknown: Whether it was is not known.
         """
         assert report.batch is not None  # noqa: S101 - only batches are delivered
-        store.session.settle()
+        store.settle()
         limits.hold(store, self.run, Demand.of(report.batch.count, report.batch.terms.points))
         self.run.truth = delivery.undone
         delivery.hand_over(report)
@@ -175,7 +175,7 @@ class Job:
     def _change(self, act: Callable[[Store], Report]) -> Report:
         with self.opened(writing=True) as store:
             report = act(store)
-            store.session.settle()
+            store.settle()
             self.commits.change(store, self.looked_up)
             self.run.truth = "the changes are stored" if report.changed else NOTHING_CHANGED
             if not report.changed:

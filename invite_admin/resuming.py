@@ -45,9 +45,8 @@ def resume(job: Job, path: Path, report_of: Callable[..., Report]) -> None:
     run = job.run
     with run.stoppable(), closing(Hold()) as hold:
         pending.require(path)
-        descriptor = hold.take(path)
         final = job.target.path or _final(path)
-        found = _read(path, descriptor, run)
+        found = _read(path, hold.take(path), run)
         target = _target(job.target, found, final)
         delivery = ToFile(run, target, path, hold)
         report = _settled(job, found, delivery, report_of)
@@ -61,7 +60,7 @@ def _settled(
 
     run, batch = job.run, found.batch
     with job.opened(writing=True) as store, withdrawn(delivery, run):
-        _same_place(found, store)
+        _same_place(found, store, run)
         run.record.request_id = batch.request_id if store.named else None
         batches = Batches(store, lambda made: delivery.keep(made, store))
         run.gate.admit(store.session, batch.count)
@@ -146,7 +145,7 @@ def _target(asked: Target, found: Pending, final: Path) -> Target:
     return Target(found.form, final, found.raw, found.bom)
 
 
-def _same_place(found: Pending, store: Store) -> None:
+def _same_place(found: Pending, store: Store, run: Run) -> None:
     """Refuse a batch of another database or actor."""
     server, cluster = store.session.server, store.session.cluster()
     known = found.cluster and cluster
@@ -157,11 +156,12 @@ def _same_place(found: Pending, store: Store) -> None:
             f"{NOTHING_CHANGED}",
             hint="connect to that one",
         )
-    if found.batch.actor != store.actor.email:
+    actor = found.batch.actor
+    if actor != store.actor.email:
+        lists = run.command_line("list", *text.made_at(found.batch.created_at))
         raise BadInput(
-            f"this batch is {found.batch.actor}'s, and the actor is {store.actor.email}; "
-            f"{NOTHING_CHANGED}",
-            hint=f"run it with INVITE_ACTOR={found.batch.actor}",
+            f"this batch is {actor}'s, and the actor is {store.actor.email}; {NOTHING_CHANGED}",
+            hint=f"run it with INVITE_ACTOR={actor}; if that one is gone, look by {lists}",
         )
 
 

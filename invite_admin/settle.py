@@ -44,8 +44,9 @@ def was_stored(run: Run, batch: Batch, before: Batches) -> bool | None:
             batches = Batches(Store(session, look(session, settings), settings, run.say))
             batches.lock(batch.request_id)
             found = batches.stored(batch)
-            if found is None and before.transaction and before.timeline:
-                found = batches.committed(before.transaction, before.timeline)
+            if not found and before.transaction and before.timeline:
+                fate = batches.committed(before.transaction, before.timeline)
+                return found if fate is None else fate
             return found
 
     try:

@@ -178,7 +178,7 @@ class Stock:
 
     def _commit(self, store: Store, done: str) -> None:
         """Commit; what was true before is true again where nothing was stored."""
-        store.session.settle()
+        store.settle()
         unknown = f"whether the test codes were {done} is not known; they expire within an hour"
         try:
             self.job.commits.commit(store, self.job.run.truth, self._with_end(unknown))

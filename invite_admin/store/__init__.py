@@ -18,6 +18,7 @@ from invite_admin.store.issued import Issued
 from invite_admin.store.pieces import Changed, Pieces, group_of
 from invite_admin.store.reads import REDEMPTION_KEYS, Found, Reads
 from invite_admin.store.requests import made_under
+from invite_admin.store.steady import require_same
 from invite_admin.store.table import CodesTable
 from invite_admin.store.writes import DirectWrites, FunctionWrites, Writes
 
@@ -101,6 +102,11 @@ class Store:
         self.shape.require(wanted)
         if any(need.writes for need in wanted):
             _ = self.actor
+
+    def settle(self) -> None:
+        """Check, once all is written, deferred constraints and that no deploy came between."""
+        self.session.settle()
+        require_same(self.session, self._settings, self.shape)
 
     def require_lookup(self, names: Iterable[Name]) -> None:
         """Refuse names that are a code's text where the hash cannot be read.

@@ -105,10 +105,14 @@ class Batches:
             new: Whether nobody else can have used the id.
         """
         store = self._store
-        alone = store.shape.traced and (
-            new or not made_by_others(store.session, store.shape, request_id, store.actor)
-        )
+        alone = store.shape.traced and (new or self._alone(request_id))
         return ("--request-id", request_id) if alone else text.made_at(made_at)
+
+    def _alone(self, request_id: str) -> bool:
+        """Tell whether this actor, and nobody else, made codes under a request id."""
+        session, shape, actor = self._store.session, self._store.shape, self._store.actor
+        used = self.made_count(request_id) > 0
+        return used and not made_by_others(session, shape, request_id, actor)
 
     def made_count(self, request_id: str, ids: Sequence[str] | None = None) -> int:
         """Count what this actor made under a request id; ``ids`` counts only these, None all."""
@@ -180,15 +184,13 @@ class Batches:
         Codes that were deleted since do not count against it.
         """
         shape = self._store.shape
-        if shape.traced:
+        if shape.traced and (made := self.made_count(batch.request_id)):
             # By their ids: another batch may have taken the same request id since.
-            made = self.made_count(batch.request_id)
-            if not made:
-                return False
             known = sum(self.made_count(batch.request_id, piece.ids) for piece in batch.codes)
             return made == known == batch.count or None
+        # The log knows nothing of what was written before there was one.
         if not shape.ways[Capability.LOOKUP].available:
-            return None
+            return False if shape.traced else None
         found, own = there(self._store, batch)
         if not found:
             return False
