@@ -146,7 +146,12 @@ def filter_options(function: Function) -> Function:
         "--created-since", type=params.Time(Meaning.SINCE), help="Created at WHEN or later."
     )
     @click.option("--created-until", type=params.Time(Meaning.UNTIL), help="Created before WHEN.")
-    @click.option("--expires-before", type=params.Time(Meaning.BEFORE), help="Expires before WHEN.")
+    @click.option(
+        "--expires-before",
+        type=params.Time(Meaning.BEFORE),
+        help="Expires before WHEN; 2026-12-31 leaves out what was made with --expires 2026-12-30, "
+        "which ends at that midnight.",
+    )
     @click.option("--request-id", type=params.RequestId(), help="Made under this request id.")
     @functools.wraps(function)
     def wrapped(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - Click's and each command's own

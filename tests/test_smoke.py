@@ -681,7 +681,7 @@ def test_where_nothing_can_be_voided(invite: Invite, database: Database) -> None
     done = smoke(invite, "--users", "3", login="owner")
     assert 1 == done.exit_code
     assert "they expire within an hour; they cannot be voided here" in done.stderr
-    assert "4 test codes left unused cannot be voided here, and expire" in done.stdout
+    assert "4 test codes left unused cannot be voided here, and will expire" in done.stdout
     assert "to void" not in done.stderr
 
 
@@ -693,6 +693,8 @@ def test_stopped_where_codes_cannot_be_voided(invite: Invite, database: Database
         _, told = process.communicate(timeout=TIMEOUT)
     left = database.value(LEFT)
     assert (130, True) == (process.returncode, 0 < left < 5), told
-    counted = f"{left} test code{'s' * (left > 1)} left unused cannot be voided here, and expire"
+    counted = (
+        f"{left} test code{'s' * (left > 1)} left unused cannot be voided here, and will expire"
+    )
     assert counted in told.decode()
     assert told.endswith(b"; every test code was redeemed or voided, or is counted above\n")

@@ -150,7 +150,7 @@ class Stock:
         way = store.shape.ways[Capability.REVOKE]
         if not way.available:
             count = text.counted(len(unused), "test code")
-            why = f"cannot be voided here, and expire within an hour: {way.reason}"
+            why = f"cannot be voided here, and will expire within an hour: {way.reason}"
             self._leave(f"{count} left unused {why}")
             self.settled = COUNTED
             return
