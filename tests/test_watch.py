@@ -30,9 +30,11 @@ MANY, LATE = 500, 20
 
 
 @contextmanager
-def watching(invite: Invite, *options: str, login: str = "admin_runtime") -> Iterator[Popen[bytes]]:
+def watching(
+    invite: Invite, *options: str, login: str = "admin_runtime", form: str = "jsonl"
+) -> Iterator[Popen[bytes]]:
     """Yield a watch that has begun."""
-    with invite.start(*WATCH, *options, login=login) as process:
+    with invite.start(*WATCH[:-1], form, *options, login=login) as process:
         try:
             assert process.stderr is not None
             read_until(process.stderr.fileno(), WATCHING)
@@ -111,7 +113,7 @@ def test_a_redemption_is_one_line(invite: Invite, database: Database) -> None:
     address = "a@example.com\nx,JYOTISH-****-FAKE,1,x,b@example.com"
     user = database.value("select id::text from auth.users where email = %s", [TESTERS[0]])
     made = stock.make(database, note="first\rsecond")
-    with watching(invite, "--format", "csv") as process:
+    with watching(invite, form="csv") as process:
         change = "update redemption_codes set redeemed_by = %s, redeemed_email = %s, "
         database.execute(f"{change} redeemed_at = now() where id = %s", [user, address, made.id])
         assert process.stdout is not None
